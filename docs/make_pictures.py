@@ -15,6 +15,7 @@ import mpmath
 import numpy as np
 
 import swingby
+from benchmarks.network_pictures import draw
 from studies.image_pictures import circles_figure, study_figure
 from swingby.lab.diffusion import recorded_study
 from swingby.lab.diffusion.vectors import VectorSetting, predict_vectors, train_vectors
@@ -297,6 +298,12 @@ def explorer() -> None:
     print("explorer.png: what swingby explore writes")
 
 
+def networks() -> None:
+    """Half-times of trained networks, and their transients; needs torch, takes minutes."""
+    draw(FOLDER, 0)
+    print("networks.png, transients.png: networks trained by torch")
+
+
 #: By name: what draws a picture, or some.
 DRAWN = {
     "settings": settings_of_the_paper,
@@ -308,6 +315,7 @@ DRAWN = {
     "deep": deep,
     "vectors": vectors,
     "evidence": verdicts,
+    "networks": networks,
     "explorer": explorer,
 }
 

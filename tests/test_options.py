@@ -56,6 +56,7 @@ RANDOM = np.random.default_rng(0)
 LAYERS = {"0": 0.1 * RANDOM.standard_normal((4, 3)), "1": 0.1 * RANDOM.standard_normal((2, 4))}
 SAMPLES = {"X": RANDOM.standard_normal((20, 3)), "Y": RANDOM.standard_normal((20, 2))}
 MATRIX = "--signal 4,1 --eta 0.01 --w0 '2e-2,1e-2;1e-2,2e-2'"
+TINY = "--signal 4,1 --eta 1e-4 --w0 '1e-80,1e-80;1e-80,1e-80'"
 SCALE = "--signal 4,1 --eta 0.01 --omega 1e-3"
 CERTIFIED = "certify --signal 4,1 --eta 1/100 --w0 '2e-3,1e-3;1e-3,2e-3' --steps 20"
 #: A value of every option that differs from what the commands below are given.
@@ -76,6 +77,7 @@ VALUES = {
     "free_sigma": "0.3",
     "denoiser": "linear", "reads": "both", "batch": "3", "data of train": "none.npz",
     "vary": "omega", "between": "1e-4,1e-3", "data of network": "none.npz",
+    "columns": "entry,event", "rows": "half", "latex_width": "240pt",
     "loss of network": "mse", "every": "10", "observed": "none.npz", "gradients": "3",
     "steps of network": "0,10", "weight_decay of network": "0.01", "at": "q=0.2",
     "question": "a before b", "over": "r=3", "count": "40", "store of theory": "rows",
@@ -88,11 +90,13 @@ TYPED = {
     "check, statements": f"check {SCALE} --statements",
     "check of a matrix": f"check {MATRIX}",
     "predict": "predict --signal 4,1 --eta 1e-4 --omega 1e-80 --json",
-    "predict, matrix": "predict --signal 4,1 --eta 1e-4 --w0 '1e-80,1e-80;1e-80,1e-80' --json",
+    "predict, matrix": f"predict {TINY} --json",
     "simulate": f"simulate {SCALE} --steps 20",
     "simulate, matrix": f"simulate {MATRIX} --steps 20",
     "table": f"table {SCALE} --steps 900",
     "table, matrix": f"table {MATRIX} --steps 900",
+    "table, tex": f"table {MATRIX} --steps 900 --out table.tex",
+    "predict, tex": f"predict {TINY} --out table.tex",
     "certify": CERTIFIED,
     "figures": "figures --list",
     "evidence": "evidence --record record.json",
@@ -185,7 +189,8 @@ def outcome(arguments, capsys, folder, monkeypatch):
     code = cli.run(arguments)
     out, err = capsys.readouterr()
     out = re.sub(r'"seconds": [\d.e-]+', "", out)
-    pages = [page.read_text() for page in sorted(folder.glob("explorer.html"))]
+    pages = [*folder.glob("explorer.html"), *folder.glob("table.tex")]
+    pages = [page.read_text() for page in pages]
     return code, out, err, [*sorted(str(one.name) for one in folder.iterdir()), *pages]
 
 

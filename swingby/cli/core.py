@@ -15,9 +15,13 @@ from swingby.cli.options import PICTURES
 from swingby.errors import MISSING, InvalidInput
 from swingby.report.files import json_text, write_text
 from swingby.report.lines import refilled
+from swingby.report.paper_sizes import paper_width
+from swingby.report.result_formats import selected_grids
 
 if TYPE_CHECKING:
     from swingby.verify.checking.report import Report
+    from swingby.verify.comparing.comparison import Comparison
+    from swingby.verify.schedule import Schedule
 
 _ENDINGS = (".csv", ".parquet", *options.TABLES, *PICTURES)
 _START = ("mu", "sigma", "signal", "dim", "eta", "omega", "w0", "u0")
@@ -31,8 +35,22 @@ _ACCURACY = options.choice(
     "full: the stage law; leading: only the closed form of half-times.",
 )
 _PROVED = options.flag("--proved", "Add proved half-times (gd, with --w0 or --u0).")
-_UNIT = click.option(
-    "--unit", type=click.Choice(["step", "eta t"]), default="step", help="Unit of printed times."
+_UNITS = click.Choice(["step", "eta t"])
+#: How a table of events is printed or written.
+_TABLE = (
+    click.option(
+        "--unit",
+        type=click.Choice(["step", "eta t"]),
+        default="step",
+        help="Unit of printed times.",
+    ),
+    options.text("--columns", "NAME,NAME", "Columns of the table, by their heads.", shown="all"),
+    options.text("--rows", "NAME,NAME", "Rows of the table: w_11, half.", shown="all"),
+    options.text(
+        "--latex-width",
+        "X",
+        "Width that a file .tex fits: column, text, 3.25 (inches), 240pt, 83mm.",
+    ),
 )
 
 
@@ -75,7 +93,7 @@ def _schedule_of(report: Report) -> dict[str, Any] | None:
         return None
 
 
-@command(*options.SETTING, options.out(), _WIDTH, _WINDOWS, _UNIT, _ACCURACY, _PROVED)
+@command(*options.SETTING, options.out(), _WIDTH, _WINDOWS, *_TABLE, _ACCURACY, _PROVED)
 def predict(arguments: Arguments) -> int:
     """Predict when each concept is learned.
 
@@ -86,10 +104,10 @@ def predict(arguments: Arguments) -> int:
     """  # noqa: D301
     from swingby.verify.predict import predict as run_predict
 
-    _refuse_unit(arguments)
+    _refuse_layout(arguments)
     names = ("omega", "beta", "width", "edition", "accuracy", "proved")
     schedule = run_predict(**arguments.setting(*names))
-    arguments.deliver(schedule.to_grid(arguments.unit), schedule.to_dict)
+    _deliver_events(arguments, schedule)
     return 0
 
 
@@ -126,7 +144,7 @@ def simulate(arguments: Arguments) -> int:
     _SEED,
     _WIDTH,
     _WINDOWS,
-    _UNIT,
+    *_TABLE,
 )
 def table(arguments: Arguments) -> int:
     """Predict, run, and print predicted against observed.
@@ -141,7 +159,7 @@ def table(arguments: Arguments) -> int:
         return _paper(arguments)
     if arguments.out is not None:
         options.check_target("out", arguments.out, _ENDINGS)
-    _refuse_unit(arguments)
+    _refuse_layout(arguments)
     refuse("for a run, which uses only omega", "beta")
     from swingby.verify.compare import compare
 
@@ -151,12 +169,32 @@ def table(arguments: Arguments) -> int:
         ".parquet": comparison.to_parquet,
         **dict.fromkeys(PICTURES, comparison.save_picture),
     }
-    arguments.deliver(comparison.to_grid(arguments.unit), comparison.to_dict, writers=writers)
+    _deliver_events(arguments, comparison, writers)
     return 0
 
 
-def _refuse_unit(arguments: Arguments) -> None:
-    """Refuse a unit but for printed tables: files for programs, and pictures, count steps."""
+def _deliver_events(
+    arguments: Arguments, result: Schedule | Comparison, writers: Writers | None = None
+) -> None:
+    """Print or write the table of a result in a unit, with the columns and rows asked for."""
+    columns, rows = (
+        value and [name.strip() for name in value.split(",")]
+        for value in (arguments.columns, arguments.rows)
+    )
+    (grid,) = selected_grids([result.to_grid(arguments.unit)], columns, rows)
+
+    def write_latex(path: str) -> None:
+        write_text(path, grid.to_latex(width=arguments.latex_width))
+
+    arguments.deliver(grid, result.to_dict, writers={".tex": write_latex, **(writers or {})})
+
+
+def _refuse_layout(arguments: Arguments) -> None:
+    """Refuse a layout but for printed tables: files for programs, and pictures, have their own."""
+    if Path(arguments.out or "").suffix != ".tex":
+        refuse("without --out FILE.tex", "latex_width")
+    elif arguments.latex_width is not None:
+        paper_width(arguments.latex_width, "latex_width")
     if arguments.as_json or Path(arguments.out or "").suffix in (
         ".json",
         ".csv",
@@ -164,6 +202,7 @@ def _refuse_unit(arguments: Arguments) -> None:
         *PICTURES,
     ):
         refuse("with JSON, tables of numbers or pictures: they are in steps", "unit")
+        refuse("with JSON, tables of numbers or pictures: they have all", "columns", "rows")
 
 
 def _paper(arguments: Arguments) -> int:
@@ -171,8 +210,9 @@ def _paper(arguments: Arguments) -> int:
     from swingby.cli import paper_table
     from swingby.verify.paper_settings import paper_tables
 
-    run = ("beta", "dynamics", "steps", "seed", "width", "edition", "unit")
-    refuse("together with paper", *_START, *run)
+    run = ("beta", "dynamics", "steps", "seed", "width", "edition")
+    layout = ("unit", "columns", "rows", "latex_width")
+    refuse("together with paper", *_START, *run, *layout)
     if (
         arguments.out is not None
         and Path(arguments.out).exists()

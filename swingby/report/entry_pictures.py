@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-from swingby.report.picture_style import COLORS, DASHES, legend_above
+from swingby.report.picture_style import COLORS, DASHES, is_narrow, legend_above
 
 #: Up to so many concepts each entry of W has a name and a colour; past them only major ones do.
 _NAMED = 5
+#: The same in a narrow figure, whose legend stands above the axes.
+_NAMED_NARROW = 3
 #: Names past which a legend beside the axes is written in two columns.
 _TALL = 14
 
@@ -49,10 +51,11 @@ def draw_entries(
     """
     wide: dict[str, Any] = {"linewidth": 3.2, "alpha": 0.25, "zorder": 1}
     colors, dashes = itertools.cycle(COLORS), itertools.cycle(DASHES[1:])
+    most = _NAMED_NARROW if is_narrow(ax) else _NAMED
     for i, j in [(k, k) for k in order] + list(itertools.combinations(sorted(order), 2)):
         name = {"linestyle": "-" if i == j else next(dashes), "label": entry_label(i, j)}
         color = next(colors)
-        if i != j and len(order) > _NAMED:
+        if i != j and len(order) > most:
             first = [i, j] == sorted(order)[:2]
             name["label"], color = "$w_{ij}$, $i \\neq j$" if first else "_", "0.6"
         elif i == j and not is_named(i, order):
@@ -62,11 +65,13 @@ def draw_entries(
     ax.plot(steps, loss, color="black", **black)
 
 
-def draw_half_time(ax: Axes, time: float, early: float, late: float, color: str) -> None:
-    """A mark at the half, with the bar of its time."""
+def draw_half_time(
+    ax: Axes, time: float, early: float, late: float, color: str, level: float = 0.5
+) -> None:
+    """A mark at the half, or at another level, with the bar of its time."""
     ax.errorbar(
         [time],
-        [0.5],
+        [level],
         xerr=[[early], [late]],
         color=color,
         marker="v",
@@ -78,8 +83,8 @@ def draw_half_time(ax: Axes, time: float, early: float, late: float, color: str)
     )
 
 
-def finish_entries(ax: Axes, first: float, last: float, title: str = "", low: float = 0.0) -> None:
-    """Axes, title and legend of a picture of entries, between two steps."""
+def step_axis(ax: Axes, first: float, last: float, title: str) -> None:
+    """A logarithmic axis of steps between two of them, and the title."""
     from matplotlib.ticker import LogFormatterSciNotation, LogLocator
 
     ax.set_xscale("log")
@@ -91,6 +96,11 @@ def finish_entries(ax: Axes, first: float, last: float, title: str = "", low: fl
         ax.minorticks_on()
         ax.xaxis.set_minor_formatter("")
     ax.set(xlim=(first, last), xlabel="step", title=title.replace("^2", "\N{SUPERSCRIPT TWO}"))
+
+
+def finish_entries(ax: Axes, first: float, last: float, title: str = "", low: float = 0.0) -> None:
+    """Axes, title and legend of a picture of entries, between two steps."""
+    step_axis(ax, first, last, title)
     ax.set(ylim=(min(-0.05, low - 0.03), 1.12), ylabel="entry of W, loss / start")
     if not legend_above(ax):
         columns = 1 + (len(ax.get_legend_handles_labels()[1]) > _TALL)

@@ -7,8 +7,7 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from swingby.errors import InvalidInput
-from swingby.report.picture_style import PAPER_WIDTHS
+from swingby.report.paper_sizes import Width, paper_width
 
 _SIGNS = {
     "\\": r"\textbackslash{}",
@@ -58,10 +57,15 @@ _LONG = 40
 _SHARE = 0.66
 #: In a table with a width, in points: size of the type, narrowest column of prose, and the gap
 #: between a number and its error bar.
-_TYPE, _NARROWEST, _THIN = 9, 60, 1.5
+_TYPE, _NARROWEST, _THIN = 9, 60, 1.55
+#: Where the table has no room in this size: a smaller one, and what widths are multiplied by then.
+_SMALL_TYPE, _SMALL = 8, 0.94
 #: What is tried to fit a table: the gap between columns in points, and whether prose breaks lines.
-_PASSES = ((10, False), (7, False), (6, True), (3, False), (3, True))
+_PASSES = ((10, False), (7, False), (6, True), (5, False), (5, True))
+_SMALL_PASSES = (*_PASSES, (4, True))
 _POINTS_PER_INCH = 72.27
+#: Points that TeX leaves after an exponent (its parameter scriptspace).
+_AFTER_EXPONENT = 0.5
 #: Widths of letters in thousandths of the type, by width (Computer Modern Roman, cmr10.tfm).
 _LETTER_WIDTHS = {
     278: "ijl.,:;!|'",
@@ -80,8 +84,6 @@ _WIDTH_OF = {letter: size for size, letters in _LETTER_WIDTHS.items() for letter
 _SPACE_WIDTH, _WIDEST = 333, 780
 #: How much wider than its widest cell a column of siunitx may be.
 _SLACK = 1.1
-#: The spaces on both sides of a multiplication sign, in units of the type.
-_AROUND_TIMES = 0.5
 #: What measured widths are enlarged by: letters of 9 points are wider in units of their size.
 _MARGIN = 1.03
 
@@ -107,7 +109,7 @@ def _math(match: re.Match[str]) -> str:
     if match["mantissa"]:
         ten = rf"10^{{{int(match['tens'])}}}"
         mantissa = match["mantissa"].removeprefix("+")
-        return ten if mantissa == "1" else rf"{mantissa}\times{ten}"
+        return ten if mantissa == "1" else rf"{mantissa}{{\times}}{ten}"
     letter = match["letter"] or match["base"] or match["power"]
     base = f"\\{letter}" if letter in _GREEK else letter
     if match["letter"]:
@@ -150,16 +152,17 @@ class LatexTable:
         """The cells of a column, without headings."""
         return [row[k] for row in self.rows if len(row) > 1]
 
-    def numbers(self, k: int) -> str:
+    def numbers(self, k: int) -> tuple[str, str]:
         """The format of a column of siunitx, if it was asked for and serves the column.
 
         All cells are numbers then, and of a like form: with a decimal point in common, times beside
-        heights of peaks would need twice the room.
+        heights of peaks would need twice the room. Error bars are none of these: they have a sign.
+        The second text is as wide as the column.
         """
         cells = [cell for cell in self.column(k) if cell]
         matches = [_NUMBER.fullmatch(cell) for cell in cells]
-        if not self.siunitx or not cells or not all(matches):
-            return ""
+        if not self.siunitx or not cells or not all(matches) or self.heads[k] == "+-":
+            return "", ""
         digits, decimals, tens = (
             max(len((match[name] or "").lstrip("+-")) for match in matches if match)
             for name in ("whole", "decimals", "tens")
@@ -170,8 +173,12 @@ class LatexTable:
         widest = f"{sign}{'0' * digits}{'.' + '0' * decimals if decimals else ''}"
         widest += f"e{negative}{'9' * tens}" if tens else ""
         if points(widest) > _SLACK * max(map(points, cells)):
-            return ""
-        return f"S[table-format={sign}{digits}{f'.{decimals}' if decimals else ''}{exponent}]"
+            return "", ""
+        layout = f"{sign}{digits}{f'.{decimals}' if decimals else ''}{exponent}"
+        options = "tight-spacing," if tens else ""
+        if [*self.heads[k + 1 : k + 2]] == ["+-"]:  # the error bar stands at the number
+            options += "table-number-alignment=right,table-text-alignment=right,"
+        return f"S[{options}table-format={layout}]", widest
 
     def line(self, cells: Sequence[str], columns: Sequence[int], *, head: bool = False) -> str:
         """One line of the tabular."""
@@ -181,7 +188,7 @@ class LatexTable:
         texts = []
         for k in columns:
             bars, cell = self.heads[k] == "+-", cells[k]
-            if self.numbers(k):
+            if self.numbers(k)[0]:
                 texts.append(f"{{{latex_text(cell)}}}" if head else cell)
             elif bars and not head and cell not in ("", "-"):
                 texts.append(rf"$\pm$\,{latex_cell(cell)}")
@@ -192,8 +199,8 @@ class LatexTable:
 
     def side(self, k: int) -> str:
         """The letter of a column's alignment; error bars begin under each other."""
-        if self.numbers(k):
-            return self.numbers(k)
+        if layout := self.numbers(k)[0]:
+            return layout
         return "r" if self.right[k] and self.heads[k] != "+-" else "l"
 
     def tabular(self) -> str:
@@ -205,38 +212,46 @@ class LatexTable:
         head = [self.line(self.heads, every, head=True)]
         return _tabular(layout, head, [self.line(row, every) for row in self.rows])
 
-    def fitted(self, width: str) -> str:
-        """The table in 9 point type, no wider than a column or the text of a paper."""
-        room = _POINTS_PER_INCH * paper_width(width)
-        body = self._columns_within(room) or self._records_within(room)
+    def fitted(self, width: Width) -> str:
+        """The table in 9 point type, or 8, no wider than a width in a paper."""
+        room, size = _POINTS_PER_INCH * paper_width(width), _TYPE
+        body = self._columns_within(room, 1.0)
+        if not body and (body := self._columns_within(room, _SMALL)):
+            size = _SMALL_TYPE
         package = " and siunitx" if self.siunitx else ""
-        size = rf"\fontsize{{{_TYPE}}}{{{_TYPE + 2}}}\selectfont"
-        return "\n".join([f"% needs array and booktabs{package}", r"\begingroup", size, body]) + (
-            "\n\\endgroup"
-        )
+        begin = rf"\begingroup\noindent\fontsize{{{size}}}{{{size + 2}}}\selectfont"
+        body = body or self._records_within(room)
+        # The end of a line would be a space beside the table.
+        return f"% needs array and booktabs{package}\n{begin}\n{body}%\n\\endgroup"
 
-    def _columns_within(self, room: float) -> str:
-        """The table in columns; nothing where they have no room, even without minor ones."""
-        remaining = [k for k, head in enumerate(self.heads) if set(self.column(k)) - {"", "-"}]
+    def _columns_within(self, room: float, scale: float) -> str:
+        """The table in columns; nothing where they have no room, even without minor ones.
+
+        `scale`: what widths are multiplied by in its type.
+        """
+        every = range(len(self.heads))
+        remaining = [k for k in every if set(self.column(k)) - {"", "-"}] or [*every]
         for dropped in (None, *self.minor):
             if dropped in remaining:
                 remaining.remove(dropped)
-            for gap, breaks in _PASSES:
+            for gap, breaks in _PASSES if scale == 1 else _SMALL_PASSES:
                 gaps = [_THIN if self.heads[k] == "+-" else gap for k in remaining[1:]]
-                widths = self._widths(remaining, room - sum(gaps), breaks=breaks)
+                widths = self._widths(remaining, (room - sum(gaps)) / scale, breaks=breaks)
                 if widths is not None:
                     gone = [head for k, head in enumerate(self.heads) if k not in remaining]
                     note = f"% without {', '.join(gone)}\n" if gone else ""
-                    return note + self._laid_out(remaining, widths, gap)
+                    return note + self._laid_out(remaining, widths, gap, scale)
         return ""
 
-    def _laid_out(self, columns: Sequence[int], widths: Sequence[float], gap: int) -> str:
+    def _laid_out(
+        self, columns: Sequence[int], widths: Sequence[float], gap: int, scale: float
+    ) -> str:
         """The table in columns of so many points, with heads that break their lines."""
         layout, heads = "", {}
         for k, width in zip(columns, widths, strict=True):
             breaks = max(map(points, self.column(k)), default=0) > width + 0.01
             thin = r"@{\,}" if self.heads[k] == "+-" and layout else ""
-            layout += thin + (_ragged(width) if breaks else self.side(k))
+            layout += thin + (_ragged(width * scale) if breaks else self.side(k))
             heads[k] = _head_lines(self.heads[k], width)
         tall = max(map(len, heads.values()))
         padded = {k: [""] * (tall - len(lines)) + lines for k, lines in heads.items()}
@@ -246,9 +261,7 @@ class LatexTable:
             for n in range(tall)
         ]
         rows = [self.line(row, columns) for row in self.rows]
-        return f"\\setlength{{\\tabcolsep}}{{{gap / 2}pt}}\n" + _tabular(
-            f"@{{}}{layout}@{{}}", head, rows
-        )
+        return _gaps(gap) + _tabular(f"@{{}}{layout}@{{}}", head, rows)
 
     def _widths(self, columns: Sequence[int], room: float, *, breaks: bool) -> list[float] | None:
         """Points for each column, the widest prose giving way first; None without room."""
@@ -256,7 +269,7 @@ class LatexTable:
         for k in columns:
             cells, pad = self.column(k), points("±") + _THIN if self.heads[k] == "+-" else 0.0
             head = max(map(points, self.heads[k].split()), default=0) if not pad else 0
-            body = max(map(points, cells), default=0) + pad
+            body = max(map(points, [*cells, self.numbers(k)[1]])) + pad
             word = max((points(word) for cell in cells for word in cell.split()), default=0)
             widths.append(max(body, head if pad else points(self.heads[k])))
             breakable = breaks and body > _NARROWEST and any(" " in cell for cell in cells)
@@ -283,7 +296,12 @@ class LatexTable:
                 if cell
             ]
         layout = f"@{{}}l{_ragged(room - names - gap)}@{{}}"
-        return f"\\setlength{{\\tabcolsep}}{{{gap / 2}pt}}\n" + _tabular(layout, [], lines)
+        return _gaps(gap) + _tabular(layout, [], lines)
+
+
+def _gaps(gap: int) -> str:
+    """So many points between columns; without a space at the end of the line."""
+    return f"\\setlength{{\\tabcolsep}}{{{gap / 2}pt}}%\n"
 
 
 def _ragged(width: float) -> str:
@@ -299,21 +317,14 @@ def _tabular(layout: str, head: Sequence[str], rows: Sequence[str]) -> str:
     )
 
 
-def paper_width(width: object) -> float:
-    """The width of a column or of the text of a paper, in inches."""
-    if not isinstance(width, str) or width not in PAPER_WIDTHS:
-        raise InvalidInput("width", width, 'must be "column" or "text"')
-    return PAPER_WIDTHS[width]
-
-
 def points(text: str) -> float:
     """The width of a text as it is set, in points of TeX: at least as wide as it will be."""
     size, end = 0.0, 0
     for match in _MATH.finditer(text):
         size += _letters(text[end : match.start()])
         if match["mantissa"]:
-            size += _letters(match["mantissa"] + "10=") + _TYPE * _AROUND_TIMES
-            size += 0.8 * _letters(str(int(match["tens"])))
+            size += _letters(match["mantissa"] + "10=")
+            size += 0.8 * _letters(str(int(match["tens"]))) + _AFTER_EXPONENT
         elif match["letter"]:
             size += _letters("m")
         else:

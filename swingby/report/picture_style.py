@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from swingby.report.paper_sizes import PAPER_WIDTHS
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
@@ -18,10 +20,10 @@ COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
 DASHES = ("-", (0, (5, 1.5)), (0, (1, 1)), (0, (5, 1, 1, 1)))
 #: Width of a text page, in inches.
 PAGE = 7.0
-#: Width of a column of a paper, and of its text, in inches.
-PAPER_WIDTHS = {"column": 3.3, "text": 6.75}
 #: Below this width a legend beside the axes would leave them no room.
 _NARROW = 5.0
+#: Share of the width of a figure that a legend above its axes may have.
+_LEGEND_SHARE = 0.97
 
 _STYLE: dict[str, Any] = {
     "font.size": 9,
@@ -58,13 +60,30 @@ def styled() -> Iterator[None]:
         fonts.setLevel(level)
 
 
-def legend_above(ax: Axes, narrow: float = _NARROW, **legend: Any) -> bool:
-    """Put the legend above axes alone in a narrow figure; False where the figure is wide."""
+def is_narrow(ax: Axes, narrow: float = _NARROW) -> bool:
+    """Whether axes are alone in a figure of less than so many inches."""
     figure = ax.figure
-    if len(figure.axes) > 1 or figure.bbox.width / figure.dpi >= narrow:
+    return len(figure.axes) == 1 and figure.bbox.width / figure.dpi < narrow
+
+
+def legend_above(ax: Axes, narrow: float = _NARROW, **legend: Any) -> bool:
+    """Put the legend above axes alone in a narrow figure; False where the figure is wide.
+
+    It has as many columns as the figure has room for, as measured.
+    """
+    figure = ax.figure
+    if not is_narrow(ax, narrow):
         return False
-    small: dict[str, Any] = {"ncols": 3, "handlelength": 1.4, "handletextpad": 0.5}
+    style: dict[str, Any] = {"handlelength": 1.4, "handletextpad": 0.5, "columnspacing": 0.8}
     if figure.bbox.width / figure.dpi < PAPER_WIDTHS["column"]:
-        small["fontsize"] = 6
-    figure.legend(loc="outside upper center", columnspacing=0.8, **(small | legend))
+        style["fontsize"] = 6
+    handles, labels = ax.get_legend_handles_labels()
+    entries = {"handles": handles, "labels": labels} | style | legend
+    count = len(entries["handles"])
+    for lines in range(1, count + 1):
+        columns = -(-count // lines)
+        box = figure.legend(loc="outside upper center", ncols=columns, **entries)
+        if columns == 1 or box.get_window_extent().width <= _LEGEND_SHARE * figure.bbox.width:
+            break
+        box.remove()
     return True

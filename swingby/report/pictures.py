@@ -11,12 +11,14 @@ import importlib
 from collections.abc import Callable
 from contextlib import suppress
 from io import BytesIO
+from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from swingby.errors import InvalidInput, named
 from swingby.report.files import whole
-from swingby.report.picture_style import PAPER_WIDTHS, styled
+from swingby.report.paper_sizes import PAPER_WIDTHS, Width, paper_width
+from swingby.report.picture_style import styled
 from swingby.report.result_formats import Drawn
 
 if TYPE_CHECKING:
@@ -24,10 +26,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 ENDINGS = (".png", ".pdf", ".svg")
-#: Figures of a paper, in inches: as wide as a column, or as the text.
-_SIZES = {"column": (PAPER_WIDTHS["column"], 2.4), "text": (PAPER_WIDTHS["text"], 3.0)}
+#: Heights of figures in inches, as wide as a column and as the text of a paper.
+_LOW, _HIGH = 2.4, 3.0
 #: How ``plot()`` is given a size.
-Size = str | tuple[float, float] | None
+Size = Width | tuple[Width, Width] | None
 
 
 def new_figure(width: float, height: float) -> Figure:
@@ -104,8 +106,9 @@ class Pictured(Drawn):
         ----------
         ax : matplotlib Axes, optional
             Default: a new figure.
-        size : {"column", "text"} or (width, height) in inches, optional
-            Of the new figure, which is then for a paper: it has no title.
+        size : {"column", "text"}, width, or (width, height), optional
+            Of the new figure, which is then for a paper: it has no title. A width or a height is a
+            number of inches, or has a unit, as in ``"240pt"`` or ``"83mm"``.
 
         Returns
         -------
@@ -118,13 +121,15 @@ def inches(size: Size, usual: tuple[float, float] = (6.4, 3.6)) -> tuple[float, 
     """Width and height of a figure, in inches."""
     if size is None:
         return usual
-    if isinstance(size, str) and size in _SIZES:
-        return _SIZES[size]
-    with suppress(TypeError, ValueError):
-        width, height = map(float, size)
-        if 1 <= width <= 100 and 1 <= height <= 100:
-            return width, height
-    requirement = 'must be "column", "text" or (width, height) in inches, from 1 to 100'
+    with suppress(InvalidInput, TypeError, ValueError):
+        if isinstance(size, (str, Real)):
+            width, (narrow, wide) = paper_width(size, "size"), PAPER_WIDTHS.values()
+            height = _LOW + (_HIGH - _LOW) * (width - narrow) / (wide - narrow)
+            return width, max(_LOW, min(_HIGH, height))
+        pair: Any = size
+        across, up = (paper_width(side, "size", most=100) for side in pair)
+        return across, up
+    requirement = 'must be "column", "text", a width or (width, height), in inches or as "240pt"'
     raise InvalidInput("size", size, requirement)
 
 

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import pandas as pd
-from swingby.errors import InvalidInput
+from swingby.errors import InvalidInput, named
 from swingby.hints import Hinted
+from swingby.report.paper_sizes import Width
 from swingby.report.tables import Grid
 
 
@@ -51,7 +52,7 @@ class Drawn(Shown):
         *,
         columns: Sequence[str] | None = None,
         rows: Sequence[str] | None = None,
-        width: str | None = None,
+        width: Width | None = None,
         siunitx: bool = False,
     ) -> str:
         r"""LaTeX (booktabs), with names and powers of ten in math mode.
@@ -62,8 +63,9 @@ class Drawn(Shown):
             Heads of the columns, in their order. Default: all.
         rows : sequence of str, optional
             What stands in a cell of the rows, such as ``"w_11"`` or ``"half"``. Default: all.
-        width : {"column", "text"}, optional
-            Fit a column (84 mm) or the text (171 mm) of a paper in 9 point type; needs the array
+        width : {"column", "text"} or float or str, optional
+            Fit this width in 9 point type: of a column (3.25 inches) or the text (6.75 inches) of a
+            paper, in inches, or with a unit, as in ``"240pt"`` or ``"83mm"``. Needs the array
             package as well. Columns without a value are left out, then those of windows; a comment
             names them.
         siunitx : bool
@@ -74,20 +76,70 @@ class Drawn(Shown):
         InvalidInput
             If no table has such a column or row.
         """
-        grids = self.to_grids()
-        heads = [head for grid in grids for head in grid.heads]
-        _require_names("columns", columns, heads, heads)
-        cells = {cell for grid in grids for row in grid.rows for cell in row}
-        names = [row[i] for i in (0, 1) for grid in grids for row in grid.rows if len(row) > i]
-        _require_names("rows", rows, cells, names)
-        chosen = [grid.selected(columns, rows) for grid in grids]
-        return "\n\n".join(
-            grid.to_latex(width=width, siunitx=siunitx) for grid in chosen if grid.columns
-        )
+        return _latex(selected_grids(self.to_grids(), columns, rows), width, siunitx)
 
     def to_html(self) -> str:
         """An HTML fragment."""
         return "\n".join(grid.to_html() for grid in self.to_grids())
+
+
+class Timed(Drawn):
+    """A result whose table has times in a unit; a class gives :meth:`to_grid` with a unit."""
+
+    def to_grid(self, unit: str = "step") -> Grid:
+        """The result as a table, with times in a unit."""
+        raise NotImplementedError
+
+    @named
+    def to_latex(
+        self,
+        *,
+        columns: Sequence[str] | None = None,
+        rows: Sequence[str] | None = None,
+        width: Width | None = None,
+        siunitx: bool = False,
+        unit: str = "step",
+    ) -> str:
+        r"""LaTeX (booktabs), with names and powers of ten in math mode.
+
+        Parameters
+        ----------
+        columns : sequence of str, optional
+            Heads of the columns, in their order. Default: all.
+        rows : sequence of str, optional
+            What stands in a cell of the rows, such as ``"w_11"`` or ``"half"``. Default: all.
+        width : {"column", "text"} or float or str, optional
+            Fit this width: of a column (3.25 inches) or the text (6.75 inches) of a paper, in
+            inches, or with a unit, as in ``"240pt"`` or ``"83mm"``; see :meth:`Drawn.to_latex`.
+        siunitx : bool
+            Set columns of numbers in ``S`` columns of the siunitx package.
+        unit : {"step", "eta t"}
+            Of all times: steps, or the time of the flow.
+
+        Raises
+        ------
+        InvalidInput
+            If the table has no such column or row, or there is no such width or unit.
+        """
+        return _latex(selected_grids([self.to_grid(unit)], columns, rows), width, siunitx)
+
+
+def selected_grids(
+    grids: Sequence[Grid], columns: Sequence[str] | None, rows: Sequence[str] | None
+) -> list[Grid]:
+    """Tables with some columns and rows; a name that none of them has is refused."""
+    heads = [head for grid in grids for head in grid.heads]
+    _require_names("columns", columns, heads, heads)
+    cells = {cell for grid in grids for row in grid.rows for cell in row}
+    names = [row[i] for i in (0, 1) for grid in grids for row in grid.rows if len(row) > i]
+    _require_names("rows", rows, cells, names)
+    chosen = [grid.selected(columns, rows) for grid in grids]
+    return [grid for grid in chosen if grid.columns and (grid.rows or rows is None)]
+
+
+def _latex(grids: Sequence[Grid], width: Width | None, siunitx: bool) -> str:
+    tables = (grid.to_latex(width=width, siunitx=siunitx) for grid in grids)
+    return "\n\n\\medskip\\noindent\n".join(tables)
 
 
 def _require_names(

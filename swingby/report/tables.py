@@ -12,6 +12,7 @@ from swingby.report import markup
 from swingby.report.latex import LatexTable
 from swingby.report.lines import USUAL, line_width, painted, refilled, wrapped
 from swingby.report.markup import STYLES
+from swingby.report.paper_sizes import Width
 
 #: What is tried to fit a table: gap between columns, width below which no cell is wrapped, and
 #: lines that a record may have then.
@@ -272,14 +273,15 @@ class Grid:
         cells = [row if len(row) == 1 else [row[k] for k in positions] for row in chosen]
         return replace(self, columns=[self.columns[k] for k in positions], rows=cells)
 
-    def to_latex(self, *, width: str | None = None, siunitx: bool = False) -> str:
+    def to_latex(self, *, width: Width | None = None, siunitx: bool = False) -> str:
         r"""The table as LaTeX; needs the booktabs package, and array where it has a width.
 
         Parameters
         ----------
-        width : {"column", "text"}, optional
-            Fit a column (3.3 inches, 84 mm) or the text (6.75 inches) of a paper in 9 point type.
-            Default: as wide as the cells.
+        width : {"column", "text"} or float or str, optional
+            Fit this width in 9 point type: of a column (3.25 inches) or the text (6.75 inches) of a
+            paper, in inches, or with a unit, as in ``"240pt"`` or ``"83mm"``. Default: as wide as
+            the cells.
         siunitx : bool
             Set columns of numbers in ``S`` columns of the siunitx package.
         """

@@ -157,7 +157,7 @@ class NetworkSchedule(Pictured, ReadOnly):
             share = f"The best linear fit explains {percent(self.fitted)} of the mean square of Y."
             above = [", ".join(facts), share]
         rows = [self._cells(k) for k in self.shown_order()]
-        below = [f"{self.verdict}{': ' if self.reasons else ''}{'; '.join(self.reasons)}"]
+        below = [f"{self.verdict}: {'; '.join(self.reasons)}"] if self.reasons else []
         columns = ["entry", ">half at step"] if self.task is not None else ["mode", ">variance"]
         if self.task is None:
             columns.append(">first learned" if self.bottleneck else ">learned at step")

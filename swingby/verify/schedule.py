@@ -21,11 +21,12 @@ from swingby.report.entry_pictures import (
     entry_label,
     finish_entries,
     is_named,
+    step_axis,
 )
 from swingby.report.number_text import as_typed, scientific, steps_text
 from swingby.report.picture_style import COLORS
 from swingby.report.pictures import Pictured
-from swingby.report.result_formats import ReadOnly
+from swingby.report.result_formats import ReadOnly, Timed
 from swingby.simulate.series import loss_at
 from swingby.theory import numbers
 from swingby.theory.gaussian import GaussianTimes, share_text
@@ -56,7 +57,7 @@ def json_ready(value: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class Schedule(Pictured, ReadOnly):
+class Schedule(Timed, Pictured, ReadOnly):
     """Predicted stages.
 
     Parameters
@@ -66,7 +67,8 @@ class Schedule(Pictured, ReadOnly):
     dynamics : str
     half_times : ndarray of shape (d,)
         First step at which w_kk is at least 1/2, a whole number for a W(0) (the real crossing time
-        is ``stages.crossing``); inf if a_k = 0, nan if the concept is trapped.
+        is ``stages.crossing``); inf if a_k = 0, nan if the concept is trapped
+        or, beside a runaway, cut off.
     error : ndarray of shape (d,)
         Error bar in steps; inf if the law is out of its range.
     trapped : ndarray of bool, shape (d,)
@@ -299,30 +301,53 @@ class Schedule(Pictured, ReadOnly):
         times = self.spread[np.isfinite(self.spread)]
         first = max(1.0, float(times.min(initial=np.inf)) / 8) if times.size else 1.0
         last = max(2 * first, 1.5 * float(times.max(initial=first)))
-        start = float(self.test_loss(np.zeros(1))[0]) if self._has_curve else 1.0
-        order = self.draw_curves(ax, first, last, start)
+        title = f"predicted, {self.dynamics}"
+        if not self._has_curve:
+            self._draw_rows(ax, first, last, title)
+            return
+        self.draw_curves(ax, first, last, float(self.test_loss(np.zeros(1))[0]))
+        order = self._drawn_concepts
         for k, color in zip(order, itertools.cycle(COLORS), strict=False):
             if is_named(k, order):
                 ax.plot([], [], "v-", color=color, label=entry_label(k, k))
-        if self._has_curve:
-            ax.plot([], [], color="black", alpha=0.3, linewidth=3.2, label="test loss")
-        finish_entries(ax, first, last, f"predicted, {self.dynamics}")
+        ax.plot([], [], color="black", alpha=0.3, linewidth=3.2, label="test loss")
+        finish_entries(ax, first, last, title)
 
-    def draw_curves(self, ax: Axes, first: float, last: float, start: float) -> list[int]:
-        """Draw the composite, its loss over `start` and half-times; returns the concepts drawn."""
-        order = [k for k in self.task.order if self.task.exact_signal[k] > 0]
+    @property
+    def _drawn_concepts(self) -> list[int]:
+        """The concepts of a picture, those with a signal, the strongest first."""
+        return [k for k in self.task.order if self.task.exact_signal[k] > 0]
+
+    def draw_curves(self, ax: Axes, first: float, last: float, start: float) -> None:
+        """Draw the composite, its loss over `start`, and half-times."""
         if self._has_curve:
             grid = np.unique(np.geomspace(first, last, 400))
             loss = self.test_loss(grid) / start
-            draw_entries(ax, grid, self.evaluate(grid), order, loss, faint=True)
-        for k, color in zip(order, itertools.cycle(COLORS), strict=False):
+            draw_entries(ax, grid, self.evaluate(grid), self._drawn_concepts, loss, faint=True)
+        self._draw_half_times(ax, first, last, itertools.repeat(0.5))
+
+    def _draw_half_times(
+        self, ax: Axes, first: float, last: float, levels: Iterable[float]
+    ) -> None:
+        order, colors = self._drawn_concepts, itertools.cycle(COLORS)
+        for k, color, level in zip(order, colors, levels, strict=False):
             time = self.half_times[k]
             if math.isfinite(time) and first <= time <= last:
                 early, late = np.abs(self.spread[:, k] - time)
                 width = self.error[k] if math.isfinite(self.error[k]) else 0.0
                 early, late = min(max(width, early), time), min(max(width, late), last - time)
-                draw_half_time(ax, time, early, late, color)
-        return order
+                draw_half_time(ax, time, early, late, color, level)
+
+    def _draw_rows(self, ax: Axes, first: float, last: float, title: str) -> None:
+        """Half-times alone, a row for each concept: no entries are predicted, and no loss."""
+        order = self._drawn_concepts
+        self._draw_half_times(ax, first, last, itertools.count())
+        named = {row: entry_label(k, k) for row, k in enumerate(order) if is_named(k, order)}
+        ax.set_yticks([*named], [*named.values()])
+        ax.set(ylim=(len(order) - 0.5, -0.5), ylabel="half-time of")
+        ax.grid(axis="y", color="0.9", linewidth=0.6)
+        step_axis(ax, first, last, title)
+        ax.tick_params(axis="y", which="minor", left=False)
 
     def to_grid(self, unit: str = "step") -> Grid:
         """The predicted events, with their bars and the lemma windows; `unit`: step or eta t."""
@@ -338,7 +363,7 @@ class Schedule(Pictured, ReadOnly):
             columns[4:5] = [">5 % to 95 %", ">never"]
         if self.theorem is not None:
             columns.append(">proved")
-        columns += [">lemma from", ">lemma to"] if windows else []
+        columns += [">lower", ">upper"] if windows else []
         below = [*self.warnings, self.window_reason]
         if self.theorem is not None:
             below.insert(0, f"Proved in whole steps: {self.theorem}.")
@@ -348,7 +373,7 @@ class Schedule(Pictured, ReadOnly):
             rows=[self._cells(event, number, windows=windows) for event in self.events],
             above=[given_text(self.task.exact_signal, *facts)],
             below=["", *(line for line in below if line)],
-            minor=["lemma from", "lemma to", "closed form"],
+            minor=["lower", "upper", "closed form"],
         )
 
     def state_of(self, event: Event) -> str:

@@ -6,6 +6,7 @@ import logging
 import operator
 
 import matplotlib
+import numpy as np
 import pytest
 
 matplotlib.use("Agg")
@@ -18,6 +19,7 @@ import swingby
 from swingby import InvalidInput
 from tests import results
 from tests.forked import FULL, sample
+from tests.own_theory import small
 
 NAMES = ("check", "check that fails", "check, repaired", "schedule", "schedule from omega")
 NAMES += ("run", "comparison", "training run", "ledger", "phase diagram")
@@ -40,9 +42,82 @@ def test_nothing_is_outside_the_canvas_and_no_words_overlap(name, size):
     figure = results.result(name).plot(size=size)
     figure = getattr(figure, "figure", figure)  # a phase diagram has many axes
     width, height = figure.get_size_inches()
-    assert (width, height) == {"column": (3.3, 2.4), "text": (6.75, 3.0)}.get(size, size)
+    assert (width, height) == {"column": (3.25, 2.4), "text": (6.75, 3.0)}.get(size, size)
     assert_inside(figure)
     assert not figure.axes[0].get_title()
+
+
+def several_modes():
+    """A network of five modes, whose names in a legend are long."""
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((60, 6)) * [3, 2.5, 2, 1.5, 1, 0.7]
+    Y = X @ rng.standard_normal((6, 5))
+    weights = [0.1 * rng.standard_normal((6, 6)), 0.1 * rng.standard_normal((5, 6))]
+    return swingby.predict_network(weights, lr=0.01, X=X, Y=Y)
+
+
+#: Every picture of a result.
+PICTURES = {
+    **{name: functools.partial(results.result, name) for name in NAMES},
+    **{
+        name: functools.partial(results.result, name)
+        for name in ("check of a matrix", "network", "network comparison", "watch")
+    },
+    "several modes": several_modes,
+    "four concepts": lambda: comparison(4),
+    "leading": lambda: swingby.predict([4, 1], results.W0, eta=0.01, accuracy="leading"),
+    "theory": lambda: swingby.compare(small.decay),
+    "theory, sweep": lambda: swingby.sweep(small.decay, {"h": 3}),
+    "theory, map": lambda: swingby.sweep(small.decay, {"h": 3, "x0": 3}),
+}
+
+
+@pytest.mark.parametrize("name", PICTURES)
+@pytest.mark.parametrize("size", ["column", "text", 5.5, "240pt"])
+def test_everything_drawn_lies_inside_the_figure(name, size):
+    result = PICTURES[name]()
+    methods = [getattr(result, method, None) for method in ("plot", "plot_losses")]
+    for method in filter(None, methods):
+        figure = method(size=size)
+        figure = getattr(figure, "figure", figure)
+        figure.draw_without_rendering()
+        renderer, (width, height) = figure._get_renderer(), figure.get_size_inches()
+        for drawn in (*figure.axes, *figure.legends, *figure.findobj(Legend)):
+            box = drawn.get_tightbbox(renderer).transformed(figure.dpi_scale_trans.inverted())
+            assert box.x0 >= 0, (drawn, box)
+            assert box.y0 >= 0, (drawn, box)
+            assert box.x1 <= width, (drawn, box)
+            assert box.y1 <= height, (drawn, box)
+        boxes = [ax.get_window_extent() for ax in figure.axes]
+        assert max(box.height for box in boxes) / figure.dpi >= 0.45 * height
+        assert max(box.width for box in boxes) / figure.dpi >= 0.25 * width
+
+
+def test_the_rows_of_half_times_are_named_by_their_concepts():
+    axes = PICTURES["leading"]().plot(size="column")
+    assert [tick.get_text() for tick in axes.get_yticklabels()] == ["$w_{11}$", "$w_{22}$"]
+    assert axes.get_ylabel() == "half-time of"
+    assert not axes.figure.legends
+    levels = [line.get_ydata()[0] for line in axes.lines if line.get_marker() == "v"]
+    assert levels == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("size", "inches"),
+    [
+        (3.25, (3.25, 2.4)),
+        (np.float32(5), (5, 2.7)),
+        ("240pt", (240 / 72.27, 2.4 + 0.6 * (240 / 72.27 - 3.25) / 3.5)),
+        ("83 mm", (83 / 25.4, 2.4 + 0.6 * (83 / 25.4 - 3.25) / 3.5)),
+        (2, (2, 2.4)),
+        ("17cm", (17 / 2.54, 2.4 + 0.6 * (17 / 2.54 - 3.25) / 3.5)),
+        (("83mm", 2), (83 / 25.4, 2)),
+        ((24, 12), (24, 12)),
+    ],
+)
+def test_a_size_is_a_width_in_inches_or_with_a_unit(size, inches):
+    figure = results.result("check").plot(size=size).figure
+    assert figure.get_size_inches() == pytest.approx(inches)
 
 
 @pytest.mark.parametrize("method", ["plot", "schedule.plot"])
@@ -101,9 +176,9 @@ def test_fonts_are_embedded_as_truetype_and_nothing_is_said(name, tmp_path, capl
     assert b"/Type3" not in content
 
 
-@pytest.mark.parametrize("size", ["wide", (3,), (0.1, 2), ("a", "b"), 3.3])
+@pytest.mark.parametrize("size", ["wide", (3,), (0.1, 2), ("a", "b"), 84, True, "5em"])
 def test_another_size_is_refused(size):
-    with pytest.raises(InvalidInput, match=r'size must be "column", "text" or'):
+    with pytest.raises(InvalidInput, match=r'size must be "column", "text", a width or'):
         results.result("run").plot(size=size)
 
 

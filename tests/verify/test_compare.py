@@ -241,3 +241,12 @@ def test_a_minimum_is_never_paired_with_a_maximum():
     assert len(found) == 2
     for event, step in found:
         assert math.isnan(event.time) != math.isnan(step)
+
+
+def test_lemma_windows_have_one_name_in_tables_and_frames():
+    small = Scaled([[2, 1], [1, 2]], "1e-90")
+    setting = {"task": SIMTask.from_signal([4, 1]), "W0": small, "eta": "1/1000"}
+    for result in (predict(**setting, dynamics="euler"), compare(**setting, dynamics="euler")):
+        for name in ("lower", "upper"):
+            assert name in result.to_grid().heads
+            assert name in result.to_frame().columns

@@ -209,3 +209,13 @@ def test_a_chain_that_is_not_parallel_is_not_cut_out():
     observed = plain_descent(layers, task.signal, lr, 20_000)
     assert observed.max() == observed[2] == 10_668
     np.testing.assert_allclose(predict_network(layers, task, lr=lr).half_times, observed, atol=1)
+
+
+def test_a_table_says_what_is_undecided_and_no_lone_word():
+    # Nothing has been observed: what would hold?
+    layers = [0.1 * np.eye(2), 0.1 * np.eye(2)]
+    sure = swingby.predict_network(layers, [4, 1], lr=0.01)
+    assert sure.verdict == "holds"
+    assert sure.to_text().splitlines()[-1].startswith("w_22")
+    open_case = swingby.predict_network([10 * layer for layer in layers], [4, 1], lr=10)
+    assert open_case.to_text().splitlines()[-1].startswith("undecided: ")

@@ -228,7 +228,8 @@ class TrainingRun(Framed, ReadOnly):
     def plot(self, ax: Axes | None = None, *, size: Size = None) -> Axes:
         """Output trajectories at the test point, in the plane of the first two concepts.
 
-        `size`: ``"column"`` or ``"text"`` of a paper, or (width, height) in inches.
+        `size`: ``"column"`` or ``"text"`` of a paper, a width or (width, height), in inches or as
+        ``"240pt"``.
         """
         from swingby.report.pictures import drawn
 

@@ -67,9 +67,9 @@ class PhaseDiagram(Diagram):
             the observed labels; any other column of numbers: its median. Default: those that the
             rows have numbers for, without ``trapped`` and ``diverged``; of these, with a size,
             as many as there is room for.
-        size : str or (float, float), optional
-            ``"column"`` or ``"text"`` of a paper, or width and height in inches: no line above
-            the panels says what is fixed.
+        size : {"column", "text"}, width, or (width, height), optional
+            Of a figure for a paper, in inches or as ``"240pt"``: no line above the panels says
+            what is fixed.
 
         Returns
         -------

@@ -30,6 +30,7 @@ from swingby.report.files import plain_values, write_text
 from swingby.report.latex import latex_text
 from swingby.report.markup import html_cell, markdown_table, markdown_text
 from swingby.report.number_text import counted
+from swingby.report.paper_sizes import Width
 from swingby.report.pictures import Size, drawn
 from swingby.theory.verdict import Finding
 
@@ -223,7 +224,7 @@ class Ledger(Sequence[Record], Drawn):
         *,
         columns: Sequence[str] | None = None,
         rows: Sequence[str] | None = None,
-        width: str | None = None,
+        width: Width | None = None,
         siunitx: bool = False,
     ) -> str:
         """The table of records as LaTeX (array, booktabs, longtable, amsmath, amssymb).
@@ -281,8 +282,8 @@ class Ledger(Sequence[Record], Drawn):
         ----------
         ax : matplotlib Axes, optional
             Default: a new figure of 14 by 9 inches.
-        size : str or (float, float), optional
-            ``"column"`` or ``"text"`` of a paper, or width and height in inches; for few lines.
+        size : {"column", "text"}, width, or (width, height), optional
+            Of a figure for a paper, in inches or as ``"240pt"``; for few lines.
         """
         return drawn(lambda ax: draw(self, ax), ax, size, SIZE)
 

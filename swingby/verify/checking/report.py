@@ -253,7 +253,8 @@ class Report(AssumptionVerdicts[AssumptionResult]):
         An infinite margin ends at the edge; its verdict is written there, and at a bar too short
         to be seen.
 
-        `size`: {"column", "text"} or (width, height) in inches of a new figure for a paper.
+        `size`: {"column", "text"}, a width or (width, height), in inches or as ``"240pt"``, of a
+        new figure for a paper.
         """
         return drawn(self._draw, ax, size)
 

@@ -17,6 +17,7 @@ from swingby.report.files import whole, write_csv
 from swingby.report.number_text import as_typed, percent_text
 from swingby.report.picture_style import COLORS, styled
 from swingby.report.pictures import Pictured, new_figure, save_figure
+from swingby.report.result_formats import Timed
 from swingby.simulate.trajectory import Run
 from swingby.verify.schedule import (
     NumberText,
@@ -100,7 +101,7 @@ class Row(Hinted):
 
 
 @dataclass(frozen=True)
-class Comparison(Pictured):
+class Comparison(Timed, Pictured):
     """Predicted against observed in a setting.
 
     Parameters

@@ -24,7 +24,8 @@ def draw_watch(watch: WatchedTraining, ax: Axes) -> None:
     steps = watch.steps
     last = float(max(steps[-1], 1))
     for k, color in zip(range(len(watch.learned)), itertools.cycle(COLORS), strict=False):
-        label = f"component {k + 1} ({100 * watch.explained[k]:.2g} %)"
+        name = f"component {k + 1} ({100 * watch.explained[k]:.2g} %)"
+        label = name if k < len(COLORS) else "_"  # colours repeat from here on
         ax.plot(steps, watch.shares[:, k], color=color, label=label)
         for forecast in watch.forecasts:
             if not np.isfinite(forecast.half_times[k]):

@@ -260,7 +260,8 @@ class Watch(Framed):
     def plot(self, ax: Axes | None = None, *, size: Size = None) -> Axes:
         """Shares over steps, forecasts as marks with bars, and the loss with its staircase.
 
-        `size`: ``"column"`` or ``"text"`` of a paper, or (width, height) in inches.
+        `size`: ``"column"`` or ``"text"`` of a paper, a width or (width, height), in inches or as
+        ``"240pt"``.
         """
         from swingby.lab.networks.watching.watch_picture import draw_watch
 
