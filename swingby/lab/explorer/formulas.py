@@ -17,6 +17,7 @@ import numpy as np
 import sympy
 
 from swingby.lab.explorer.javascript import JavaScript, Traced, math_markup
+from swingby.simulate.state import allowed_steps
 from swingby.theory import assumptions, dynamics
 from swingby.theory.growth import DYNAMICS, growth_rates
 from swingby.theory.law.runge_kutta import STAGES
@@ -166,6 +167,7 @@ def generated() -> str:
     }
     texts = {name: json.dumps(value) for name, value in values.items()} | {
         "GROWTH": _by_dynamics(_growth_text),
+        "ALLOWED_STEPS": f"(g, log) => {allowed_steps(Traced('g'), Traced('log')).text}",
         "FIRST": _by_dynamics(lambda name: _decay_text(name, (ai - aj) / 2)),
         "BOTH": _by_dynamics(lambda name: _decay_text(name, ai + aj)),
         "STEP": _by_dynamics(_map_texts),

@@ -19,7 +19,7 @@ WORDS = {
     "diverged": "runaway",
     "lost_psd": "runaway",
     "trapped": "trapped",
-    "stopped_early": "unfinished",
+    "stopped_early": "stopped",
 }
 
 

@@ -93,6 +93,7 @@ def visit(browser, explorer):
         if not url.startswith(("file:", "blob:", "data:")):
             complaints.append(url)
 
+    open_page.complaints = complaints
     yield open_page
     for context in contexts:
         context.close()
@@ -116,10 +117,12 @@ def near(text, expected, allowed=1e-9):
     return abs(value - expected) <= allowed * max(1, abs(expected))
 
 
-#: Settings drawn at random, and some whose steps are so small that a modified flow is followed.
+#: Settings drawn at random, and some whose steps are so small that a modified flow is followed, or
+#: so large that W oscillates or runs away; of an oscillation Python counts the first descents.
 SETTINGS = {
     "a hundred": {"count": 100},
     "small steps": {"count": 9, "etas": ("4e-4", "2e-4", "1e-4"), "least": 5e-4, "most": 1e-3},
+    "large steps": {"count": 60, "etas": ("0.1", "0.2", "0.3", "0.4"), "least": 0.4, "most": 2},
 }
 
 
@@ -135,7 +138,8 @@ def test_settings_agree_with_python(visit, drawn):
             "half": all(map(near, answer["half"], run.half_times.tolist(), [0] * 4)),
             "word": answer["word"] == random_settings.WORDS[str(run.outcome)],
             "end": run.end is None or number(answer["end"]) == run.end,
-            "descents": answer["word"] == "runaway" or answer["descents"] == run.descents(1e-3),
+            "descents": answer["word"] in ("runaway", "stopped")
+            or answer["descents"] == run.descents(1e-3),
             "law": all(map(near, answer["law"], setting.law)),
             "margins": all(map(near, answer["margins"], margins)),
             "failing": tuple(answer["failing"]) == report.failing,
@@ -343,6 +347,45 @@ def test_a_long_run_is_a_workers_and_its_limit_is_named(visit):
       const problem = { signal, testPoint: mu, eta, dynamics, start };
       return runSentence(run(problem, { most: 90 }), problem); }"""
     assert "this page computes at most" in page.evaluate(text, state)
+
+
+def test_steps_that_overshoot_stop_early_as_in_python(visit):
+    """W oscillates about the identity where eta a > 1: the run ends where that of Python does."""
+    page = visit()
+    for eta, is_chaos in (("0.3", False), ("0.5", True)):
+        page.fill("#eta", eta)
+        page.wait_for_function("!frame")
+        settled(page)
+        run = swingby.simulate([4, 1], [[0.02, 0.038], [0.038, 0.08]], eta=eta, dynamics="gd")
+        assert str(run.outcome) == "stopped_early"
+        last, half, falls = page.evaluate("[currentRun.last, currentRun.half, currentRun.descents]")
+        assert (last, half) == (run.last_step, run.half_times.tolist())
+        assert is_chaos or falls == run.descents(1e-3)
+        verdict = page.inner_text("#verdict")
+        assert verdict.startswith("… stopped early")
+        assert f"at step {last}, where swingby.simulate stops early" in verdict
+        assert "W oscillates" in verdict
+    # A slow concept beside one that oscillates: hundreds of thousands of steps, few records.
+    page.evaluate("openState('a=100,0.01&omega=1e-3&seed=3&eta=0.015&dyn=gd')")
+    settled(page)
+    assert "stopped early" in page.inner_text("#verdict")
+    assert page.evaluate("currentRun.turns.length") > 100_000
+    assert page.evaluate("currentRun.records.n.length") < 5_000
+
+
+def test_a_fault_of_the_page_takes_the_place_of_the_verdict(visit):
+    """What is said of the numbers before must not stay beside those that were not drawn."""
+    page = visit()
+    assert "converged" in page.inner_text("#verdict")
+    page.evaluate("() => { drawLoss = () => { throw new Error('no picture'); }; }")
+    page.fill("#eta", "0.02")
+    page.wait_for_function("!frame && element('verdict').textContent.includes('no picture')")
+    assert "converged" not in page.inner_text("#verdict")
+    assert page.inner_text("#stage-rows") == ""
+    page.mouse.move(400, 400)  # the cursor has nothing to show
+    page.evaluate("setCursor(0.5)")
+    assert visit.complaints == ["no picture"]
+    visit.complaints.clear()
 
 
 def test_reduced_motion_plays_in_ten_pictures(visit):

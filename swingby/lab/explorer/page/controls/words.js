@@ -2,7 +2,7 @@
 "use strict";
 
 /** What a run came to, in a sentence or two. */
-function runSentence(result, { signal, dynamics, start }) {
+function runSentence(result, { signal, eta, dynamics, start }) {
   const learned = result.half
     .map((step, k) => ({ step, k }))
     .filter(({ step }) => step >= 0)
@@ -26,6 +26,14 @@ function runSentence(result, { signal, dynamics, start }) {
     const who = dynamics === "gd" ? "gradient descent" : "the flow";
     return `${head}. ${name} is never learned: W(0) has no component left for it (its pivot is zero), and ${who} keeps the rank.`;
   }
+  if (word === "stopped") {
+    const end = `W is still not within 0.01 of the identity at step ${stepText(result.last)}, where swingby.simulate stops early as well`;
+    const doesOscillate = dynamics !== "flow" && eta * Math.max(...signal) > 1;
+    const why = doesOscillate
+      ? "steps of this size overshoot the identity (η a is above 1), so W oscillates and cannot rest there. Take a smaller η."
+      : "it needs more steps.";
+    return `${head}. ${end}: ${why}`;
+  }
   const open = waiting.map((k) => entryName(k, k));
   const below = open.length ? `, with ${listed(open)} below ½` : "";
   const limit = `this page computes at most ${stepText(MOST_STEPS)} steps, and this run needs more`;
@@ -44,6 +52,7 @@ const BADGES = {
   converged: ["good", "✓ converged"],
   runaway: ["bad", "✕ runaway"],
   trapped: ["bad", "✕ trapped"],
+  stopped: ["open", "… stopped early"],
   unfinished: ["open", "… unfinished"],
 };
 
@@ -54,6 +63,9 @@ function percentText(percent) {
   return `${sign}${size} %`;
 }
 
+/** Whether a run might have gone on. */
+const isOpen = ({ word }) => word === "stopped" || word === "unfinished";
+
 /** The table of stages, strongest concept first. */
 function stageRows(result, law, { signal, dynamics, eta }) {
   return descending(signal)
@@ -62,7 +74,7 @@ function stageRows(result, law, { signal, dynamics, eta }) {
       const step = result.half[k];
       const isFree = signal[k] === 0;
       const error = step > 0 && Number.isFinite(time) ? 100 * (time / step - 1) : NaN;
-      const seen = result.word === "unfinished" && !isFree ? "not yet" : "never";
+      const seen = isOpen(result) && !isFree ? "not yet" : "never";
       const cells = [
         `<span class="dot" style="background:${MAJOR[k]}"></span>${isFree ? "free" : "concept"} ${k + 1}`,
         isFree
@@ -134,11 +146,11 @@ function seedsSentence(runs, signal, logScale) {
   if (!runs.length) return "Running …";
   const percent = (count) => `${Math.round((100 * count) / runs.length)} %`;
   const swings = runs.filter(({ descents }) => descents > 1).length;
-  const cut = runs.filter(({ word }) => word === "unfinished").length;
+  const cut = runs.filter(isOpen).length;
   const lost = signal
     .map((a, k) => {
       const count = runs.filter(
-        ({ half, word }) => a > 0 && word !== "unfinished" && !Number.isFinite(half[k]),
+        (result) => a > 0 && !isOpen(result) && !Number.isFinite(result.half[k]),
       ).length;
       return count ? `${percent(count)} never learn concept ${k + 1}` : "";
     })
