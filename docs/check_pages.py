@@ -2,7 +2,8 @@
 
 Each page is laid out in a browser at three widths, with its details open. The page itself must not
 scroll sideways. Code of 88 characters has room from 768 pixels on, and of 44 at 400 pixels, where
-more of it scrolls in a frame of its own, as wide tables do.
+more of it scrolls in a frame of its own, as wide tables do. No cell is narrower than its longest
+word.
 """
 
 from __future__ import annotations
@@ -33,6 +34,22 @@ LAYOUT = """(room) => {
   for (const e of document.querySelectorAll("article table, article img, article p, article li")) {
     if (e.getBoundingClientRect().right > edge + 1 && !framed(e))
       cut.push([e.tagName, 0, e.innerText.slice(0, 40)]);
+  }
+  // Cells that were narrower than their longest word are wider where no word may break.
+  const cells = [...document.querySelectorAll("article td, article th")];
+  const widths = cells.map((e) => e.getBoundingClientRect().width);
+  const whole = document.createElement("style");
+  whole.textContent = "article table, article table * { word-break: normal !important;" +
+    " overflow-wrap: normal !important; }";
+  document.head.append(whole);
+  const grown = cells.map((e, k) => e.getBoundingClientRect().width - widths[k]);
+  whole.remove();
+  const tables = new Set();
+  for (const k of grown.keys()) {
+    const table = cells[k].closest("table");
+    if (grown[k] <= 1 || tables.has(table)) continue;
+    tables.add(table);
+    cut.push(["a cell narrower than its longest word", 0, cells[k].innerText.slice(0, 40)]);
   }
   for (const e of document.querySelectorAll("article pre")) {
     const ruler = document.createElement("span");
