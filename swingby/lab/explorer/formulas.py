@@ -94,7 +94,7 @@ def _slack_text(relation: Any) -> str:
         small, large = large, small
     printer = JavaScript(_LOGARITHMS)
     names = ", ".join(printer.arguments(relation))
-    return f"({{ {names} }}) => ({printer.log(large)} - {printer.log(small)}) / Math.LN10"
+    return f"({{ {names} }}) => slackOf({printer.log(small)}, {printer.log(large)})"
 
 
 def _statements_text() -> str:

@@ -59,20 +59,22 @@ class Setting:
         return -math.inf if largest is None else numbers.log_of(numbers.exact(largest, "omega"))
 
 
-def draw(count, seed=0, etas=("0.01", "0.003", "0.02", "0.001", "1/300"), least=0, most=0.4):
+def draw(
+    count, seed=0, etas=("0.01", "0.003", "0.02", "0.001", "1/300"), least=0, most=0.4, omegas=()
+):
     """Settings with two to four directions, of every dynamics, with starts of either kind.
 
-    `least`, `most`: bounds of eta a_max.
+    `least`, `most`: bounds of eta a_max. `omegas`: scales of W(0), instead of powers of ten.
     """
     rng, settings = random.Random(seed), []
     while len(settings) < count:
-        setting = _draw(len(settings), rng, etas)
+        setting = _draw(len(settings), rng, etas, omegas)
         if least <= max(setting.task.signal) * Fraction(setting.eta) < most:
             settings.append(setting)
     return settings
 
 
-def _draw(n, rng, etas):
+def _draw(n, rng, etas, omegas):
     d, dynamics = 2 + n % 3, ("euler", "gd", "flow")[n // 3 % 3]
     signal = [round(10 ** rng.uniform(-0.3, 0.3), 3)]
     while len(signal) < d:
@@ -93,6 +95,8 @@ def _draw(n, rng, etas):
         task = swingby.SIMTask(mu, sigma)
         words = [f"mu={','.join(mu)}", f"sigma={','.join(sigma)}"]
     is_own, omega = n % 2 == 1 or n % 5 == 4, f"{rng.choice([1, 2, 5])}e-{power}"
+    if omegas:
+        omega, power = rng.choice(omegas), 0
     if n % 5 == 4:
         U = np.array([[rng.uniform(-1, 1) for _ in range(4)] for _ in range(d)])
         rows = (U @ U.T * 10.0 ** -min(power, 20)).tolist()

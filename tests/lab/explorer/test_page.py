@@ -118,10 +118,12 @@ def near(text, expected, allowed=1e-9):
 
 
 #: Settings drawn at random, and some whose steps are so small that a modified flow is followed, or
-#: so large that W oscillates or runs away; of an oscillation Python counts the first descents.
+#: so large that W oscillates or runs away; of an oscillation Python counts the first descents. Where
+#: omega is about 1, the right side of (D.10) is negative.
 SETTINGS = {
     "a hundred": {"count": 100},
     "small steps": {"count": 9, "etas": ("4e-4", "2e-4", "1e-4"), "least": 5e-4, "most": 1e-3},
+    "large starts": {"count": 60, "omegas": ("0.2", "0.5", "0.6", "0.8", "0.9", "0.99", "1")},
     "large steps": {"count": 60, "etas": ("0.1", "0.2", "0.3", "0.4"), "least": 0.4, "most": 2},
 }
 
