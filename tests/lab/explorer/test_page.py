@@ -118,7 +118,7 @@ def near(text, expected, allowed=1e-9):
 
 
 #: Settings drawn at random, and some whose steps are so small that a modified flow is followed, or
-#: so large that W oscillates or runs away; of an oscillation Python counts the first descents. Where
+#: so large that W oscillates or runs away: Python counts the first descents of an oscillation. Where
 #: omega is about 1, the right side of (D.10) is negative.
 SETTINGS = {
     "a hundred": {"count": 100},
@@ -318,6 +318,38 @@ def test_any_address_is_numbers_or_a_sentence(visit):
     page.evaluate(f"openState('a=4,1&omega={omega}&seed=3')")
     settled(page)
     assert page.evaluate("currentRun.half") == run.half_times.tolist()
+
+
+#: Arguments of `explore`, as addresses: the page refuses what Python refuses.
+BOUNDS = {
+    "a=4,1&start=seed&eta=0.5&dyn=gd": {"task": [4, 1], "eta": "0.5"},
+    "a=4,1&start=seed&eta=0.501&dyn=gd": {"task": [4, 1], "eta": "0.501"},
+    "a=4,1&start=seed&eta=3&dyn=flow": {"task": [4, 1], "eta": 3, "dynamics": "flow"},
+    "a=400,1&start=seed&eta=0.01&dyn=gd": {"task": [400, 1]},
+    "a=999999,1&start=seed&eta=1e-9&dyn=gd": {"task": [999999, 1], "eta": "1e-9"},
+    "a=1e6,1&start=seed&eta=1e-9&dyn=gd": {"task": ["1e6", 1], "eta": "1e-9"},
+    "a=4,1&start=typed&W0=1,2;2,1&dyn=gd": {"task": [4, 1], "W0": [[1, 2], [2, 1]]},
+    "a=4,1&start=typed&W0=1,2;2,1&dyn=euler": {
+        "task": [4, 1],
+        "W0": [[1, 2], [2, 1]],
+        "dynamics": "euler",
+    },
+    "a=4,1&start=typed&W0=5,0;0,1&dyn=gd": {"task": [4, 1], "W0": [[5, 0], [0, 1]]},
+    "a=4,1&start=typed&W0=5.1,0;0,1&dyn=gd": {"task": [4, 1], "W0": [["5.1", 0], [0, 1]]},
+}
+
+
+def test_python_and_the_page_take_the_same_numbers(visit, tmp_path):
+    page, taken = visit(), []
+    for address, arguments in BOUNDS.items():
+        try:
+            swingby.explore(tmp_path / "page.html", **arguments)
+            taken.append(True)
+        except swingby.InvalidInput:
+            taken.append(False)
+        text = "(a) => { try { readState(fromHash(a)); return true; } catch { return false; } }"
+        assert page.evaluate(text, address) == taken[-1], address
+    assert taken == [True, False, True, False, True, False, False, True, True, False]
 
 
 def test_a_dot_is_the_run_of_its_seed(visit):

@@ -9,10 +9,6 @@ class Refusal extends Error {
   }
 }
 
-/** Typed entries of W(0) above this, and smaller ones than that, are refused. */
-const LARGEST_ENTRY = 5;
-const SMALLEST_ENTRY = -300;
-
 /** The numbers of a state: {signal, mu, sigma, eta, dynamics, start, logOmega}. */
 function readState(state) {
   const eta = valueOf(state.eta);
@@ -26,8 +22,8 @@ function readState(state) {
       "W(0) is not positive semidefinite, so it is no U Uᵀ: choose euler, or another W(0)";
     throw new Refusal("", sentence);
   }
-  if (eta * top > 2 && state.dyn !== "flow") {
-    throw new Refusal("#eta", "η a above 2: steps of this size only diverge");
+  if (eta * top > LARGEST_STEP && state.dyn !== "flow") {
+    throw new Refusal("#eta", `η a above ${LARGEST_STEP}: steps of this size only diverge`);
   }
   const logOmega = isSeed ? start.log : sizes(start).logLeast;
   return { ...task, eta, dynamics: state.dyn, start, logOmega };
