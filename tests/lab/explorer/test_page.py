@@ -118,8 +118,8 @@ def near(text, expected, allowed=1e-9):
 
 
 #: Settings drawn at random, and some whose steps are so small that a modified flow is followed, or
-#: so large that W oscillates or runs away: Python counts the first descents of an oscillation. Where
-#: omega is about 1, the right side of (D.10) is negative.
+#: so large that W oscillates or runs away: Python counts the first descents of an oscillation.
+#: Where omega is about 1, the right side of (D.10) is negative.
 SETTINGS = {
     "a hundred": {"count": 100},
     "small steps": {"count": 9, "etas": ("4e-4", "2e-4", "1e-4"), "least": 5e-4, "most": 1e-3},
