@@ -13,10 +13,10 @@ from swingby.theory import numbers
 from swingby.theory.initial import initial_state
 from swingby.theory.law.pivots import closed_law
 
-#: What the page calls the outcomes of a run.
+#: What the page calls the outcomes of a run. One that lost a pivot on the way is a runaway.
 WORDS = {
     "converged": "converged",
-    "diverged": "runaway",
+    "diverged": "diverged",
     "lost_psd": "runaway",
     "trapped": "trapped",
     "stopped_early": "stopped",
@@ -38,6 +38,11 @@ class Setting:
     @cached_property
     def run(self):
         return swingby.simulate(self.task, self.W0, eta=self.eta, dynamics=self.dynamics)
+
+    @property
+    def word(self):
+        diverged = str(self.run.outcome) == "diverged"
+        return "runaway" if diverged and self.run.psd_lost is not None else WORDS[self.run.outcome]
 
     @cached_property
     def report(self):

@@ -104,7 +104,7 @@ function drawLegend() {
 /** The last step of the pictures: that of the run, or a predicted stage not far beyond it. */
 function lastStep({ word, last, half }, { times }) {
   const stages = word === "converged" ? [] : times.filter((time) => time < 3 * last);
-  const end = word === "runaway" ? last * 1.06 : last;
+  const end = hasOverflown({ word }) ? last * 1.06 : last;
   return Math.max(10, end, ...stages, ...half.filter((step) => step >= 0));
 }
 

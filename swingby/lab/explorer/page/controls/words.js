@@ -20,7 +20,11 @@ function runSentence(result, { signal, eta, dynamics, start }) {
   }
   if (word === "runaway") {
     const end = `and W overflows at step ${stepText(result.diverged)}`;
-    return `${head}. ${name} runs away: ${runawayReason(dynamics, start, end)}`;
+    return `${head}. ${name} runs away: ${runawayReason(start, end)}`;
+  }
+  if (word === "diverged") {
+    const end = `steps of this size overshoot, and W overflows at step ${stepText(result.diverged)}`;
+    return `${head}. W diverges: ${end}. Take a smaller η.`;
   }
   if (word === "trapped") {
     const who = dynamics === "gd" ? "gradient descent" : "the flow";
@@ -41,8 +45,7 @@ function runSentence(result, { signal, eta, dynamics, start }) {
 }
 
 /** Why W ran away, and what to change. */
-function runawayReason(dynamics, start, end) {
-  if (KEEPS_PSD[dynamics]) return `steps of this size overshoot, ${end}. Take a smaller η.`;
+function runawayReason(start, end) {
   if (!isPsd(start)) return `W(0) has a negative eigenvalue, ${end}. Take another W(0).`;
   const reason = "steps of this size do not keep W = U Uᵀ, its pivot turned negative";
   return `${reason}, ${end}. Take a smaller η, or gd.`;
@@ -51,6 +54,7 @@ function runawayReason(dynamics, start, end) {
 const BADGES = {
   converged: ["good", "✓ converged"],
   runaway: ["bad", "✕ runaway"],
+  diverged: ["bad", "✕ diverged"],
   trapped: ["bad", "✕ trapped"],
   stopped: ["open", "… stopped early"],
   unfinished: ["open", "… unfinished"],
@@ -63,6 +67,8 @@ function percentText(percent) {
   return `${sign}${size} %`;
 }
 
+/** Whether W left the range of numbers. */
+const hasOverflown = ({ word }) => word === "runaway" || word === "diverged";
 /** Whether a run might have gone on. */
 const isOpen = ({ word }) => word === "stopped" || word === "unfinished";
 
@@ -97,7 +103,7 @@ function stageRows(result, law, { signal, dynamics, eta }) {
 
 /** The correlation that made the test loss rise, or would have. */
 function swingReason(result, { signal }) {
-  if (result.word === "runaway") return "The run above ends otherwise: <i>W</i> runs away.";
+  if (hasOverflown(result)) return "The run above ends otherwise: <i>W</i> overflows.";
   const [first, second] = descending(signal);
   const peak = result.peaks.find(
     ({ i, j }) => i === Math.min(first, second) && j === Math.max(first, second),

@@ -300,7 +300,6 @@ function outcome(S, diverged, arrived, isSpent) {
   let word = isSpent ? "stopped" : "unfinished";
   let culprit = trapped;
   if (diverged >= 0) {
-    word = "runaway";
     culprit = waiting.length ? waiting[0] : [...diagonal].findIndex((e) => S.X[e] < 0);
     // The first concept whose w_kk was below 0, else the first that was not learned.
     let earliest = Infinity;
@@ -308,6 +307,8 @@ function outcome(S, diverged, arrived, isSpent) {
       const at = records.signs.findIndex((signs) => signs[diagonal[k]] < 0);
       if (at >= 0 && at < earliest) [earliest, culprit] = [at, k];
     }
+    // Where W stays U U^T no pivot turns negative: it is W as a whole that overshoots.
+    word = S.keepsPsd || culprit < 0 ? "diverged" : "runaway";
   } else if (trapped >= 0 && (arrived >= 0 || waiting.every((k) => isNull[k]))) word = "trapped";
   else if (arrived >= 0) word = "converged";
   const peaks = pairs
