@@ -407,6 +407,27 @@ def test_steps_that_overshoot_stop_early_as_in_python(visit):
     assert page.evaluate("currentRun.records.n.length") < 5_000
 
 
+def test_concepts_added_to_a_typed_start_keep_it_definite(visit):
+    """New rows have a diagonal alone: what was typed there for more concepts is not taken up."""
+    page = visit()
+    for name in ("Rank one", "Runaway", "Swing-by"):
+        page.get_by_role("button", name=name, exact=True).click()
+        settled(page)
+        page.get_by_role("button", name="gd on U", exact=True).click()
+        entry = page.input_value('[data-w="1,1"]')
+        for count in ("four", "two", "three"):
+            page.get_by_role("button", name=count, exact=True).click()
+            settled(page)
+            assert page.inner_text("#problem") == "", (name, count)
+        assert page.input_value('[data-w="2,2"]') == entry
+        assert page.input_value('[data-w="1,2"]') == "0"
+    page.fill('[data-w="0,2"]', "5")  # indefinite, and left behind
+    page.get_by_role("button", name="two", exact=True).click()
+    page.get_by_role("button", name="three", exact=True).click()
+    settled(page)
+    assert page.inner_text("#problem") == ""
+
+
 def test_what_overshoots_under_gd_diverges_as_in_python(visit):
     """No pivot turns negative there, so no concept runs away, and none has the number 0."""
     page = visit("a=4,1&start=typed&W0=4,0;0,4&eta=0.4&dyn=gd")

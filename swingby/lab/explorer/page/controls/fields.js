@@ -107,12 +107,19 @@ function editOf(field) {
   return null;
 }
 
+/** Row and column k of a typed W(0): the entry of the diagonal before, and no correlations. */
+function addConcept(W0, k) {
+  for (let i = 0; i <= k; i++) W0[i][k] = W0[k][i] = "0";
+  W0[k][k] = W0[k - 1][k - 1];
+}
+
 /** The edit that a button asks for; `start` is W(0) at the moment. */
 function choiceOf(choice, start) {
   const [name, value] = choice.split("=");
   return (state) => {
     if (name === "d") {
       if (state.width === state.d) state.width = +value;
+      for (let k = state.d; k < +value; k++) addConcept(state.W0, k);
       state.d = +value;
     } else if (name === "mode") {
       if (value !== state.mode) convertSignals(state);
