@@ -273,10 +273,17 @@ def test_a_wrong_number_is_named_and_changes_nothing(visit):
         ("#eta", "abc", "η must be a positive number"),
         ("#eta", "-0.01", "η must be a positive number"),
         ("#eta", "1", "η a above 2: steps of this size only diverge"),
-        ("#a1", "-1", "a₂ must be a positive number"),
+        ("#a1", "-1", "a₂ must be a number of at least 0"),
         ("#a0", "0", "zeros (free directions) come last"),
         ("#omega", "2", "ω must be a positive number of at most 1"),
+        ("#omega", "0,5", "ω must be a positive number of at most 1: write 0.5"),
+        ("#eta", "0,01", "η must be a positive number: write 0.01"),
+        ("#eta", "1e-400", "η is below 1e-300, which this page cannot compute with"),
+        ("#a1", "1e-400", "a₂ is below 1e-300, which this page cannot compute with"),
+        ("#a0", "2e6", "a₁ must be below 1e6"),
         ("#seed", "200", "seed must be a whole number from 0 to 199"),
+        ("#seed", "3.5", "seed must be a whole number from 0 to 199"),
+        ("#width", "7", "d′ must be a whole number from 2 to 6"),
     ]
     for field, text, sentence in wrong:
         before = page.input_value(field)
@@ -405,6 +412,81 @@ def test_steps_that_overshoot_stop_early_as_in_python(visit):
     assert "stopped early" in page.inner_text("#verdict")
     assert page.evaluate("currentRun.turns.length") > 100_000
     assert page.evaluate("currentRun.records.n.length") < 5_000
+
+
+def test_what_starts_learned_is_predicted_at_0(visit):
+    """As swingby.predict says: a concept whose entry is at least 1/2 has half-time 0."""
+    page = visit("a=4,1&start=typed&W0=0.8,0.1;0.1,0.6&eta=0.01&dyn=gd")
+    schedule = swingby.predict([4, 1], [[0.8, 0.1], [0.1, 0.6]], eta="0.01", dynamics="gd")
+    rows = page.inner_text("#stage-rows").split("\n")
+    assert schedule.half_times.tolist() == [0, 0]
+    assert [row.split("\t")[1:3] for row in rows] == [["0", "0"], ["0", "0"]]
+
+
+def test_what_a_runaway_precedes_is_cut_off(visit):
+    """As in the table of compare: nothing is learned once W has overflown."""
+    page = visit("a=4,1&start=typed&W0=-1e-3,0;0,1e-3&eta=0.02&dyn=euler")
+    rows = page.inner_text("#stage-rows").split("\n")
+    assert [row.split("\t")[1:3] for row in rows] == [["runs away", "never"], ["cut off", "never"]]
+
+
+#: What the page says of the error of the law: per cent, of nine in ten starts.
+ERRORS = {"1e-3": 5, "1e-2": 10, "0.1": 50}
+
+
+def test_the_error_of_the_law_is_as_the_page_says(visit):
+    """Over tasks, dynamics and Gaussian starts."""
+    page = visit()
+    text = page.inner_text("section[aria-labelledby=head-stages] p").replace("\n", " ")
+    assert "less than 5 % at ω = 10−3, 10 % at 10−2 and 50 % at 0.1;" in text
+    script = """([signal, eta, dynamics, omega]) => {
+      const errors = [];
+      for (let seed = 0; seed < 100; seed++) {
+        const start = gaussianStart(seed, signal.length, signal.length, Math.log(omega));
+        const problem = { signal, testPoint: signal.map(Math.sqrt), eta, dynamics, start };
+        const { times } = predictedLaw(signal, start, eta, dynamics);
+        run(problem, { keeps: false }).half.forEach((step, k) => {
+          if (step > 0 && times[k] >= 0) errors.push(100 * Math.abs(times[k] / step - 1));
+        });
+      }
+      return errors.sort((p, q) => p - q)[Math.floor(0.9 * errors.length)]; }"""
+    worst = dict.fromkeys(ERRORS, 0)
+    for task in ([[4, 1], 0.01], [[4, 1], 0.05], [[16, 4, 1], 0.002], [[4, 2, 1], 0.01]):
+        for dynamics in DYNAMICS:
+            for omega in ERRORS:
+                found = page.evaluate(script, [*task, dynamics, float(omega)])
+                worst[omega] = max(worst[omega], found)
+    assert {omega: worst[omega] < most for omega, most in ERRORS.items()} == dict.fromkeys(
+        ERRORS, True
+    )
+    assert {omega: worst[omega] > most / 2 for omega, most in ERRORS.items()} == dict.fromkeys(
+        ERRORS, True
+    )
+
+
+def test_labels_of_the_entries_lie_beside_each_other_and_on_their_lines(visit):
+    page = visit()
+    overlap = """() => {
+      const boxes = [...document.querySelectorAll("#chart-entries text")].map((e) => [
+        e.textContent, e.getBoundingClientRect()]);
+      return boxes.flatMap(([name, p], i) => boxes.slice(i + 1).filter(([, q]) =>
+        Math.min(p.right, q.right) - Math.max(p.left, q.left) > 1 &&
+        Math.min(p.bottom, q.bottom) - Math.max(p.top, q.top) > 2).map(([other]) => [name, other]));
+    }"""
+    for name in PRESETS:
+        page.get_by_role("button", name=name, exact=True).click()
+        settled(page)
+        for axis in ("log", "linear"):
+            page.get_by_role("button", name=axis, exact=True).first.click()
+            page.wait_for_function("!frame")
+            assert page.evaluate(overlap) == [], (name, axis)
+    # The correlation of a runaway leaves the picture before its peak.
+    page.get_by_role("button", name="Runaway", exact=True).click()
+    settled(page)
+    assert "w₁₂" not in page.locator("#chart-entries text").all_text_contents()
+    page.get_by_role("button", name="Swing-by", exact=True).click()
+    settled(page)
+    assert "w₁₂" in page.locator("#chart-entries text").all_text_contents()
 
 
 def test_concepts_added_to_a_typed_start_keep_it_definite(visit):

@@ -3,7 +3,7 @@
 
 const element = (id) => document.getElementById(id);
 const elements = (selector) => document.querySelectorAll(selector);
-const LETTERS = { a: "a", mu: "μ", sigma: "σ" };
+const LETTERS = { a: "a", mu: "μ", sigma: "σ", seed: "seed", width: "d′" };
 
 /** Write what the page has for the number of concepts and how they are given. */
 function buildFields(state) {
@@ -100,10 +100,10 @@ function editOf(field) {
   if (name === "omega" || name === "eta") {
     return (state) => (state[name] = id === name ? value : SLIDERS[name].text(+value));
   }
-  const number = Math.round(+value);
-  if (value !== "" && number >= +field.min && number <= +field.max)
-    return (state) => (state[name] = number);
-  complain(`#${id}`, `${name} must be a whole number from ${field.min} to ${field.max}`);
+  const isWhole = value !== "" && Number.isInteger(+value);
+  if (isWhole && +value >= +field.min && +value <= +field.max)
+    return (state) => (state[name] = +value);
+  complain(`#${id}`, `${LETTERS[name]} must be a whole number from ${field.min} to ${field.max}`);
   return null;
 }
 

@@ -31,7 +31,7 @@ function update() {
     return;
   }
   const { signal, mu, eta, dynamics, start } = setting;
-  setting.law = closedLaw(signal, start, eta, dynamics);
+  setting.law = predictedLaw(signal, start, eta, dynamics);
   clearTimeout(addressTimer);
   addressTimer = setTimeout(writeAddress, QUIET);
   element("python").textContent = pythonText(state);

@@ -86,7 +86,9 @@ function stageRows(result, law, { signal, dynamics, eta }) {
         isFree
           ? "never"
           : Number.isFinite(time)
-            ? stepText(time < 1e7 ? Math.ceil(time) : time)
+            ? hasOverflown(result) && time > result.diverged
+              ? "cut off"
+              : stepText(time < 1e7 ? Math.ceil(time) : time)
             : KEEPS_PSD[dynamics]
               ? "trapped"
               : "runs away",
