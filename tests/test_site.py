@@ -1,4 +1,4 @@
-"""The documentation builds, and no page of it cuts anything at three widths."""
+"""The documentation builds, and no page of it cuts anything at four widths."""
 
 import os
 import shutil
@@ -55,9 +55,11 @@ def browser():
         browser.close()
 
 
-def written(folder, style=""):
+TEXTS = ("predicted half-times", "0.123456789012345", "self-consistency", "diagonalization")
+
+
+def written(folder, style="", texts=TEXTS):
     """The page, with the style sheet of the site and one more rule."""
-    texts = ("predicted half-times", "0.123456789012345", "self-consistency", "diagonalization")
     path = folder / "page.html"
     path.write_text(
         PAGE.format(
@@ -79,6 +81,18 @@ def test_words_of_tables_stay_whole(browser, tmp_path):
     assert [text.partition(",")[0] for text in found] == [
         "page.html at 400: a cell narrower than its longest word"
     ]
+
+
+def test_wide_tables_use_a_wide_screen(browser, tmp_path):
+    """Beyond the column of the text; and the check of pages sees one that does not."""
+    page = browser.new_page()
+    column = "article { margin: auto; max-width: 768px; }"
+    assert check_pages.complaints(page, written(tmp_path, column, 3 * TEXTS)) == []
+    inside = column + " article.bd-article div.table-frame, article.bd-article "
+    inside += "div.pst-scrollable-table-container { max-width: 100%; }"
+    found = check_pages.complaints(page, written(tmp_path, inside, 3 * TEXTS))
+    assert len(found) == 1
+    assert found[0].startswith("page.html at 1920: a table that scrolls ")
 
 
 def test_escape_closes_an_enlarged_picture(browser, tmp_path):
