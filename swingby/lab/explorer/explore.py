@@ -166,8 +166,8 @@ def _state(
     signal = task.exact_signal if task else [*map(Fraction, limits.FIRST_SIGNAL)][:d]
     step = limits.FIRST_ETA if eta is None else numbers.step_size(eta, signal)
     if DYNAMICS[dynamics or limits.FIRST_DYNAMICS].of and step * max(signal) > limits.LARGEST_STEP:
-        most = scientific(limits.LARGEST_STEP / max(signal))
-        requirement = f"must be at most {most} to be explored: larger steps only diverge"
+        limit = scientific(limits.LARGEST_STEP / max(signal))
+        requirement = f"must be at most {limit} to be explored: larger steps only diverge"
         raise InvalidInput("eta", f"the page's {float(step)}" if eta is None else eta, requirement)
     if eta is not None:
         state["eta"] = _typed(step)
