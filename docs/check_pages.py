@@ -1,8 +1,9 @@
 """Whether a built page cuts anything: ``python -m docs.check_pages FOLDER [PAGE ...]``.
 
-Each page is laid out in a browser at three widths, with its details open. The page itself must not
+Each page is laid out in a browser at four widths, with its details open. The page itself must not
 scroll sideways. Code of 88 characters has room from 768 pixels on, and of 44 at 400 pixels, where
-more of it scrolls in a frame of its own, as wide tables do.
+more of it scrolls in a frame of its own, as wide tables do. No cell is narrower than its longest
+word, and on the widest screen no table scrolls beside free room.
 """
 
 from __future__ import annotations
@@ -15,16 +16,22 @@ from pathlib import Path
 from typing import Any
 
 #: Pixels, and the characters of code that have room there without scrolling.
-WIDTHS = {1280: 88, 768: 88, 400: 44}
+WIDTHS = {1920: 88, 1280: 88, 768: 88, 400: 44}
 #: The explorer has tests of its own; indices are lists of names.
 APART = ("explorer", "genindex", "py-modindex", "search")
 FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-sync"]
 #: Milliseconds that a page may take to load and to set its mathematics.
 PATIENCE = 300_000
-#: Opens all details, and waits for the mathematics.
+#: Formulas that a page may set before they are in sight: hundreds take half a minute.
+AT_ONCE = 100
+#: Opens all details, and sets all mathematics; the formulas that were set before.
 READY = """async () => {
   for (const folded of document.querySelectorAll("details")) folded.open = true;
-  if (window.MathJax?.startup?.promise) await window.MathJax.startup.promise;
+  await window.MathJax?.startup?.promise;
+  const count = (selector) => document.querySelectorAll(selector).length;
+  const atOnce = count("mjx-container") - count("mjx-lazy");
+  await window.MathJax?.startup?.document?.lazyTypesetAll?.();
+  return atOnce;
 }"""
 #: What is beside the page, and code that has no room, as [kind, characters, first words].
 LAYOUT = """(room) => {
@@ -34,12 +41,40 @@ LAYOUT = """(room) => {
     if (e.getBoundingClientRect().right > edge + 1 && !framed(e))
       cut.push([e.tagName, 0, e.innerText.slice(0, 40)]);
   }
-  for (const e of document.querySelectorAll("article pre")) {
+  // Cells that were narrower than their longest word are wider where no word may break.
+  const cells = [...document.querySelectorAll("article td, article th")];
+  const widths = cells.map((e) => e.getBoundingClientRect().width);
+  const whole = document.createElement("style");
+  whole.textContent = "article table, article table * { word-break: normal !important;" +
+    " overflow-wrap: normal !important; }";
+  document.head.append(whole);
+  const grown = cells.map((e, k) => e.getBoundingClientRect().width - widths[k]);
+  whole.remove();
+  const tables = new Set();
+  for (const k of grown.keys()) {
+    const table = cells[k].closest("table");
+    if (grown[k] <= 1 || tables.has(table)) continue;
+    tables.add(table);
+    cut.push(["a cell narrower than its longest word", 0, cells[k].innerText.slice(0, 40)]);
+  }
+  const frames = "article :is(.pst-scrollable-table-container, .table-frame)";
+  for (const e of edge > 1900 ? document.querySelectorAll(frames) : []) {
+    if (e.scrollWidth > e.clientWidth + 1 && e.clientWidth < 1400)
+      cut.push([`a table that scrolls ${e.scrollWidth - e.clientWidth} px`, 0,
+        e.innerText.slice(0, 40)]);
+  }
+  // All rulers are put in before any is read: a page of thousands of formulas is laid out once.
+  const blocks = [...document.querySelectorAll("article pre")];
+  const rulers = blocks.map((e) => {
     const ruler = document.createElement("span");
     ruler.textContent = "x".repeat(20);
     e.append(ruler);
-    const character = ruler.getBoundingClientRect().width / 20;
-    ruler.remove();
+    return ruler;
+  });
+  const characters = rulers.map((ruler) => ruler.getBoundingClientRect().width / 20);
+  for (const ruler of rulers) ruler.remove();
+  for (const [k, e] of blocks.entries()) {
+    const character = characters[k];
     const style = getComputedStyle(e);
     const inner = e.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight);
     const longest = Math.max(...e.textContent.split("\\n").map((line) => line.length));
@@ -55,8 +90,10 @@ LAYOUT = """(room) => {
 def complaints(page: Any, path: Path) -> list[str]:
     """What a page cuts, at each width."""
     page.goto(path.as_uri(), wait_until="load", timeout=PATIENCE)
-    page.evaluate(READY)
+    at_once = page.evaluate(READY)
     texts = []
+    if at_once > AT_ONCE:
+        texts.append(f"{path.name} sets {at_once} formulas before they are in sight")
     for width, room in WIDTHS.items():
         page.set_viewport_size({"width": width, "height": 900})
         layout = page.evaluate(LAYOUT, room)

@@ -45,6 +45,8 @@ extensions = [
 ]
 myst_enable_extensions = ["dollarmath", "amsmath", "deflist"]
 myst_heading_anchors = 4
+# A formula is set when it comes into sight: the ledger has hundreds.
+mathjax3_config = {"loader": {"load": ["ui/lazy"]}}
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 exclude_patterns = [
     "_build",

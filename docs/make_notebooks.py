@@ -1,11 +1,14 @@
 """Write the notebooks as Markdown, with the outputs that they hold.
 
 Run by ``conf.py`` at every build; writes ``docs/generated/``. The outputs are those of a
-kernel: ``python docs/make_notebooks.py`` runs the notebooks and writes what came out into them.
+kernel: ``python docs/make_notebooks.py [NAME ...]`` runs the notebooks, or those named, in an empty
+folder, as a reader does who has the notebook alone, and writes what came out into them.
 """
 
 import base64
 import json
+import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -79,5 +82,8 @@ def main(folder: Path) -> list[Path]:
 
 if __name__ == "__main__":
     for path in sorted(FOLDER.glob("*.ipynb")):
-        notebook = run(json.loads(path.read_text(encoding="utf-8")), FOLDER)
+        if sys.argv[1:] and path.stem not in sys.argv[1:]:
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            notebook = run(json.loads(path.read_text(encoding="utf-8")), Path(folder))
         path.write_text(json.dumps(notebook, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

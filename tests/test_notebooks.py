@@ -26,16 +26,23 @@ def shown(cell):
 
 
 @pytest.mark.parametrize("path", sample(NOTEBOOKS), ids=lambda path: path.stem)
-def test_a_notebook_shows_what_a_kernel_shows(path, monkeypatch):
-    """``docs/make_notebooks.py`` writes the outputs anew."""
+def test_a_notebook_shows_what_a_kernel_shows(path, tmp_path, monkeypatch):
+    """``docs/make_notebooks.py`` writes the outputs anew, from the notebook alone."""
     monkeypatch.delenv("COLUMNS", raising=False)
     stored = json.loads(path.read_text(encoding="utf-8"))
     if path.stem == "own_network":
         pytest.importorskip("torch")
     expected = [shown(cell) for cell in stored["cells"]]
-    found = make_notebooks.run(stored, make_notebooks.FOLDER)
+    found = make_notebooks.run(stored, tmp_path)
     assert [shown(cell) for cell in found["cells"]] == expected
     assert sum(bool(text) for text, _ in expected) >= 2
+
+
+def test_the_proof_of_the_notebook_is_that_of_the_documentation():
+    notebook = json.loads((make_notebooks.FOLDER / "audit_a_proof.ipynb").read_text("utf-8"))
+    proof = make_notebooks.FOLDER.parent / "proofs" / "planted_error.proof"
+    code = ["".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    assert any(proof.read_text("utf-8") in text for text in code)
 
 
 def test_there_are_five_and_each_has_a_page(tmp_path):

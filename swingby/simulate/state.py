@@ -11,7 +11,7 @@ import functools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -277,13 +277,18 @@ def most_executed(d: int) -> float:
     return _MOST_EXECUTED * min(1.0, (8 / d) ** 3)
 
 
+def allowed_steps(growth: Any, log_smallest: Any) -> Any:
+    """``3 (log(1/w) + 60)/g``, of any numbers: the explorer prints it as JavaScript."""
+    return 3 * (60 - log_smallest) / growth
+
+
 def most_steps(signal: Floats, eta: Floats, log_smallest: Floats, dynamics: str) -> Integers:
-    r"""Most steps of runs that were given no number of steps: ``3 (log(1/w) + 60)/g``.
+    r"""Most steps of runs that were given no number of steps, by :func:`allowed_steps`.
 
     g is the growth per step of the smallest positive a; w the smallest positive w_kk(0), or 1.
     """
     slowest = np.where(signal > 0, signal, np.inf).min(axis=-1)
     growth = growth_rates(slowest[..., None], eta, dynamics)[..., 0, 0]
     with np.errstate(divide="ignore", over="ignore"):
-        steps: Floats = np.minimum(3 * (60 - log_smallest) / growth, 2.0**52)
+        steps: Floats = np.minimum(allowed_steps(growth, log_smallest), 2.0**52)
     return np.maximum(1, np.ceil(steps)).astype(np.int64)

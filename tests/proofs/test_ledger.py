@@ -14,7 +14,7 @@ from swingby.proofs.audit.corrections import (
     corrections_text,
 )
 from swingby.proofs.audit.ledger import COLUMNS, Ledger, anchors, summary_lines
-from swingby.proofs.audit.ledger_picture import save_picture
+from swingby.proofs.audit.ledger_picture import SIZE, draw, save_picture
 from swingby.proofs.audit.record import AUDITED, Record
 from swingby.proofs.language import claims as text
 from swingby.proofs.language.claim import Claim, Flaw
@@ -232,6 +232,20 @@ def test_a_repair_that_does_not_stand_is_no_correction(verdict, count):
     assert len(corrections(ledger)) == count
     remarked = "without a correction that stands: (D.9)" in corrections_text(ledger)
     assert remarked == (count == 0)
+
+
+def test_labels_of_the_picture_are_whole_and_end_before_the_next_column():
+    claims = [claim for claim in text.claims() if claim.edition != "repaired"]
+    ax = new_figure(*SIZE).add_subplot()
+    draw([record_of(claim, "tested") for claim in claims], ax)
+    ax.figure.draw_without_rendering()
+    labels = [artist for artist in ax.texts if artist.get_bbox_patch() is not None]
+    assert len(labels) == len(claims)
+    words = {" ".join(label.get_text().split()) for label in labels}
+    assert {"D.9 (its other bounds)", "> D.77 (Lemma D.7 asks for more)"} <= words
+    for label in labels:
+        width = label.get_window_extent().transformed(ax.transData.inverted()).width
+        assert width < 0.8, label.get_text()
 
 
 def test_the_picture_has_a_sign_per_line_and_an_arrow_per_use(ledger, tmp_path):

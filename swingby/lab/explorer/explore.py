@@ -12,10 +12,11 @@ from numpy.typing import ArrayLike
 
 import swingby
 from swingby.errors import InvalidInput, named
+from swingby.lab.explorer import limits
 from swingby.report.files import write_text
 from swingby.report.number_text import python_text, scientific
 from swingby.theory import numbers
-from swingby.theory.growth import require_dynamics
+from swingby.theory.growth import DYNAMICS, require_dynamics
 from swingby.theory.initial import Initial, Scaled, initial_state
 from swingby.theory.task import SIMTask, as_task
 
@@ -24,8 +25,6 @@ _PAGE = resources.files("swingby.lab.explorer") / "page"
 _ENGINE = ("starts", "law", "advance", "modified", "jump", "run", "assumptions", "worker")
 _CHARTS = ("text", "axes", "entries", "loss", "plane", "seeds")
 _CONTROLS = ("numbers", "address", "reading", "work", "words", "fields", "main")
-#: Sizes of typed entries of W(0) that the page takes.
-_SMALLEST, _LARGEST = Fraction(1, 10**300), 5
 
 
 @named
@@ -113,9 +112,9 @@ def page_text(first: str = "") -> str:
         "NORMALS": formulas.normals(),
         "FIRST": first,
         "VERSION": swingby.__version__,
-        "SEEDS": str(formulas.SEEDS),
-        "LAST_SEED": str(formulas.SEEDS - 1),
-        "COLUMNS": str(formulas.COLUMNS),
+        "SEEDS": str(limits.SEEDS),
+        "LAST_SEED": str(limits.SEEDS - 1),
+        "COLUMNS": str(limits.COLUMNS),
     }
     for name, text in texts.items():
         if "</script" in text or "</style" in text:
@@ -132,15 +131,15 @@ def _state(
     dynamics: str | None,
 ) -> dict[str, str]:
     """The state as the address of the page holds it, by its names there."""
-    from swingby.lab.explorer.formulas import COLUMNS, DIRECTIONS, SEEDS
-
     state: dict[str, str] = {}
-    d = DIRECTIONS[0]
+    d = limits.DIRECTIONS[0]
+    require_dynamics(dynamics or limits.FIRST_DYNAMICS)
     if task is not None:
         task = as_task(task)
         d = task.dim
-        if d not in DIRECTIONS:
-            requirement = f"must have {DIRECTIONS[0]} to {DIRECTIONS[-1]} directions to be explored"
+        if d not in limits.DIRECTIONS:
+            least, *_, most = limits.DIRECTIONS
+            requirement = f"must have {least} to {most} directions to be explored"
             raise InvalidInput("task", d, requirement)
         state |= _task_words(task)
     if W0 is not None:
@@ -149,7 +148,9 @@ def _state(
         for name, value in drawn.items():
             if value is not None:
                 raise InvalidInput(name, value, "must not be given together with W0")
-        state |= {"start": "typed", "W0": _matrix_text(initial_state(W0, None, d))}
+        initial = initial_state(W0, None, d)
+        initial.require_psd(dynamics or limits.FIRST_DYNAMICS)
+        state |= {"start": "typed", "W0": _matrix_text(initial)}
     elif task is not None or any(value is not None for value in drawn.values()):
         state["start"] = "seed"
     omega, seed, width = drawn.values()
@@ -159,33 +160,49 @@ def _state(
             raise InvalidInput("omega", omega, "must be at most 1 to be explored")
         state["omega"] = _typed(scale)
     if seed is not None:
-        state["seed"] = str(numbers.whole(seed, "seed", most=SEEDS - 1))
+        state["seed"] = str(numbers.whole(seed, "seed", most=limits.SEEDS - 1))
     if width is not None:
-        state["width"] = str(numbers.whole(width, "width", d, most=COLUMNS))
+        state["width"] = str(numbers.whole(width, "width", d, most=limits.COLUMNS))
+    signal = task.exact_signal if task else [*map(Fraction, limits.FIRST_SIGNAL)][:d]
+    step = limits.FIRST_ETA if eta is None else numbers.step_size(eta, signal)
+    if DYNAMICS[dynamics or limits.FIRST_DYNAMICS].of and step * max(signal) > limits.LARGEST_STEP:
+        limit = scientific(limits.LARGEST_STEP / max(signal))
+        requirement = f"must be at most {limit} to be explored: larger steps only diverge"
+        raise InvalidInput("eta", f"the page's {float(step)}" if eta is None else eta, requirement)
     if eta is not None:
-        state["eta"] = _typed(numbers.step_size(eta, task.exact_signal if task else [Fraction(1)]))
+        state["eta"] = _typed(step)
     if dynamics is not None:
-        require_dynamics(dynamics)
         state["dyn"] = dynamics
     return state
 
 
 def _task_words(task: SIMTask) -> dict[str, str]:
-    def listed(values: Iterable[Fraction]) -> str:
+    def listed(values: Iterable[Fraction], most: int) -> str:
+        values = [*values]
+        if max(values) >= most:
+            requirement = f"must have numbers below {most} to be explored"
+            raise InvalidInput("task", scientific(max(values)), requirement)
         return ",".join(map(_typed, values))
 
     if task.signal_override is None and task.dim == task.s:
-        return {"mu": listed(task.mu), "sigma": listed(task.sigma)}
+        return {
+            "mu": listed(task.mu, limits.MOST_CLUSTER),
+            "sigma": listed(task.sigma, limits.MOST_CLUSTER),
+        }
     if task != SIMTask.from_signal(task.exact_signal):
         requirement = "must be its signal, or mu and sigma in as many directions, to be explored"
         raise InvalidInput("task", task, requirement)
-    return {"a": listed(task.exact_signal)}
+    return {"a": listed(task.exact_signal, limits.MOST_SIGNAL)}
 
 
 def _matrix_text(initial: Initial) -> str:
+    smallest = Fraction(10) ** limits.SMALLEST_ENTRY_POWER
     for entry in (entry for row in initial.entries for entry in row if entry):
-        if not _SMALLEST <= abs(entry) <= _LARGEST:
-            requirement = "must have entries from 1e-300 to 5 in size; omega= has any size"
+        if not smallest <= abs(entry) <= limits.LARGEST_ENTRY:
+            requirement = (
+                f"must have entries from 1e{limits.SMALLEST_ENTRY_POWER} to {limits.LARGEST_ENTRY}"
+                " in size; omega= has any size"
+            )
             raise InvalidInput("W0", scientific(entry), requirement)
     return ";".join(",".join(map(_typed, row)) for row in initial.entries)
 

@@ -16,15 +16,15 @@ from typing import Any
 import numpy as np
 import sympy
 
+from swingby.lab.explorer import limits
 from swingby.lab.explorer.javascript import JavaScript, Traced, math_markup
+from swingby.simulate.state import allowed_steps
 from swingby.theory import assumptions, dynamics
 from swingby.theory.growth import DYNAMICS, growth_rates
 from swingby.theory.law.runge_kutta import STAGES
 from swingby.verify.checking import evaluation, feasibility, reduction
 from swingby.verify.predicted_events import LOSS_SWING
 
-#: Directions that the page offers, columns of U(0), and seeds of NumPy.
-DIRECTIONS, COLUMNS, SEEDS = range(2, 5), 6, 200
 #: Numbers of which the page has the logarithm alone.
 _LOGARITHMS = (assumptions.omega, assumptions.P, assumptions.beta)
 
@@ -93,7 +93,7 @@ def _slack_text(relation: Any) -> str:
         small, large = large, small
     printer = JavaScript(_LOGARITHMS)
     names = ", ".join(printer.arguments(relation))
-    return f"({{ {names} }}) => ({printer.log(large)} - {printer.log(small)}) / Math.LN10"
+    return f"({{ {names} }}) => slackOf({printer.log(small)}, {printer.log(large)})"
 
 
 def _statements_text() -> str:
@@ -139,7 +139,7 @@ def _by_dynamics(function: Any) -> str:
 
 
 def _map_texts(name: str) -> str:
-    return "{ " + ", ".join(f"{d}: {_map_text(name, d)}" for d in DIRECTIONS) + " }"
+    return "{ " + ", ".join(f"{d}: {_map_text(name, d)}" for d in limits.DIRECTIONS) + " }"
 
 
 def generated() -> str:
@@ -151,9 +151,17 @@ def generated() -> str:
         if condition.about == "numbers"
     )
     values = {
-        "SEEDS": SEEDS,
-        "MOST_DIRECTIONS": max(DIRECTIONS),
-        "COLUMNS": COLUMNS,
+        "SEEDS": limits.SEEDS,
+        "MOST_DIRECTIONS": max(limits.DIRECTIONS),
+        "COLUMNS": limits.COLUMNS,
+        "SMALLEST_ENTRY": limits.SMALLEST_ENTRY_POWER,
+        "LARGEST_ENTRY": limits.LARGEST_ENTRY,
+        "MOST_SIGNAL": limits.MOST_SIGNAL,
+        "MOST_CLUSTER": limits.MOST_CLUSTER,
+        "LARGEST_STEP": limits.LARGEST_STEP,
+        "FIRST_SIGNAL": limits.FIRST_SIGNAL,
+        "FIRST_ETA": str(float(limits.FIRST_ETA)),
+        "FIRST_DYNAMICS": limits.FIRST_DYNAMICS,
         "NORMALS": _numbers_each(),
         "LOSS_SWING": LOSS_SWING,
         "KAPPA": float(feasibility.KAPPA),
@@ -166,6 +174,7 @@ def generated() -> str:
     }
     texts = {name: json.dumps(value) for name, value in values.items()} | {
         "GROWTH": _by_dynamics(_growth_text),
+        "ALLOWED_STEPS": f"(g, log) => {allowed_steps(Traced('g'), Traced('log')).text}",
         "FIRST": _by_dynamics(lambda name: _decay_text(name, (ai - aj) / 2)),
         "BOTH": _by_dynamics(lambda name: _decay_text(name, ai + aj)),
         "STEP": _by_dynamics(_map_texts),
@@ -177,10 +186,12 @@ def generated() -> str:
 
 def _numbers_each() -> int:
     """Normal numbers of each seed: a U(0) of all directions and columns."""
-    return max(DIRECTIONS) * COLUMNS
+    return max(limits.DIRECTIONS) * limits.COLUMNS
 
 
 def normals() -> str:
     """What NumPy's generator draws for each seed, as base64: seeds of the page are Python's."""
-    table = [np.random.default_rng(seed).standard_normal(_numbers_each()) for seed in range(SEEDS)]
+    table = [
+        np.random.default_rng(seed).standard_normal(_numbers_each()) for seed in range(limits.SEEDS)
+    ]
     return base64.b64encode(np.array(table, dtype="<f8").tobytes()).decode()

@@ -102,8 +102,14 @@ class Traced:
             return other * self
         return Traced(f"({self.text} * {other.text})")
 
-    def __truediv__(self, other: float) -> Traced:
-        return Traced(f"({self.text} / {other})")
+    def __rsub__(self, other: float) -> Traced:
+        return Traced(f"({other} - {self.text})")
+
+    def __rmul__(self, other: float) -> Traced:
+        return Traced(f"({other} * {self.text})")
+
+    def __truediv__(self, other: Traced | float) -> Traced:
+        return Traced(f"({self.text} / {other.text if isinstance(other, Traced) else other})")
 
     def __neg__(self) -> Traced:
         return Traced(f"(-{self.text})")

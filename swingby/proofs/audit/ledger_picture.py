@@ -7,6 +7,7 @@ line used is refuted.
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -40,20 +41,27 @@ _RED = "#D55E00"
 _HEADING: dict[str, Any] = {"va": "bottom", "fontsize": 9.5, "fontweight": "bold", "zorder": 6}
 _LETTER: dict[str, Any] = {"fontsize": 7.8, "fontweight": "bold", "zorder": 5}
 _BOX = {"facecolor": "white", "edgecolor": "none", "pad": 0.3, "alpha": 0.75}
-_LABEL: dict[str, Any] = {"ha": "left", "va": "center", "fontsize": 8, "zorder": 6, "bbox": _BOX}
+_LABEL: dict[str, Any] = {
+    "ha": "left",
+    "va": "center",
+    "linespacing": 0.9,
+    "zorder": 6,
+    "bbox": _BOX,
+}
+#: Font sizes of labels of one line, and of more.
+_SIZES = (8.0, 7.0)
 _EDGE: dict[str, Any] = {"edgecolors": "black", "linewidths": 0.6, "zorder": 4}
-#: Abbreviations in a label, and its longest.
+#: Abbreviations in a label, and its longest line, which may break between words.
 _SHORTER = {"Assumption": "Ass.", "Definition": "Def.", "Corollary": "Cor.", "Theorem": "Thm."}
 _SHORTER |= {"before ": "< ", "after ": "> "}
-_LONGEST = 12
+_LONGEST = 18
 
 
 def _short(text: str) -> str:
-    """A label of a few characters, which matplotlib does not read as mathematics."""
+    """A label in lines of a few characters, which matplotlib does not read as mathematics."""
     for word, short in _SHORTER.items():
         text = text.replace(word, short)
-    text = text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
-    return text.replace("$", r"\$")
+    return "\n".join(textwrap.wrap(text, _LONGEST, break_long_words=False)).replace("$", r"\$")
 
 
 def _columns(records: Sequence[Record]) -> list[list[tuple[str, list[Record]]]]:
@@ -102,7 +110,8 @@ def draw(records: Sequence[Record], ax: Axes) -> None:
             ax.scatter(xs, ys, 120, color, marker=marker, label=label, **_EDGE)
         for record, (x, y) in zip(members, spots, strict=True):
             ax.text(x, y, letter, ha="center", va="center_baseline", **_LETTER)
-            ax.text(x + 0.13, y, _short(record.id), **_LABEL)
+            label = _short(record.id)
+            ax.text(x + 0.13, y, label, fontsize=_SIZES["\n" in label], **_LABEL)
     ax.set_xlim(-0.32, len(columns) - 0.25)
     ax.set_ylim(-deepest, -_HEAD + 1.4)
     ax.set_axis_off()

@@ -13,13 +13,13 @@ from swingby.theory import numbers
 from swingby.theory.initial import initial_state
 from swingby.theory.law.pivots import closed_law
 
-#: What the page calls the outcomes of a run.
+#: What the page calls the outcomes of a run. One that lost a pivot on the way is a runaway.
 WORDS = {
     "converged": "converged",
-    "diverged": "runaway",
+    "diverged": "diverged",
     "lost_psd": "runaway",
     "trapped": "trapped",
-    "stopped_early": "unfinished",
+    "stopped_early": "stopped",
 }
 
 
@@ -38,6 +38,11 @@ class Setting:
     @cached_property
     def run(self):
         return swingby.simulate(self.task, self.W0, eta=self.eta, dynamics=self.dynamics)
+
+    @property
+    def word(self):
+        diverged = str(self.run.outcome) == "diverged"
+        return "runaway" if diverged and self.run.psd_lost is not None else WORDS[self.run.outcome]
 
     @cached_property
     def report(self):
@@ -59,20 +64,22 @@ class Setting:
         return -math.inf if largest is None else numbers.log_of(numbers.exact(largest, "omega"))
 
 
-def draw(count, seed=0, etas=("0.01", "0.003", "0.02", "0.001", "1/300"), least=0, most=0.4):
+def draw(
+    count, seed=0, etas=("0.01", "0.003", "0.02", "0.001", "1/300"), least=0, most=0.4, omegas=()
+):
     """Settings with two to four directions, of every dynamics, with starts of either kind.
 
-    `least`, `most`: bounds of eta a_max.
+    `least`, `most`: bounds of eta a_max. `omegas`: scales of W(0), instead of powers of ten.
     """
     rng, settings = random.Random(seed), []
     while len(settings) < count:
-        setting = _draw(len(settings), rng, etas)
+        setting = _draw(len(settings), rng, etas, omegas)
         if least <= max(setting.task.signal) * Fraction(setting.eta) < most:
             settings.append(setting)
     return settings
 
 
-def _draw(n, rng, etas):
+def _draw(n, rng, etas, omegas):
     d, dynamics = 2 + n % 3, ("euler", "gd", "flow")[n // 3 % 3]
     signal = [round(10 ** rng.uniform(-0.3, 0.3), 3)]
     while len(signal) < d:
@@ -93,6 +100,8 @@ def _draw(n, rng, etas):
         task = swingby.SIMTask(mu, sigma)
         words = [f"mu={','.join(mu)}", f"sigma={','.join(sigma)}"]
     is_own, omega = n % 2 == 1 or n % 5 == 4, f"{rng.choice([1, 2, 5])}e-{power}"
+    if omegas:
+        omega, power = rng.choice(omegas), 0
     if n % 5 == 4:
         U = np.array([[rng.uniform(-1, 1) for _ in range(4)] for _ in range(d)])
         rows = (U @ U.T * 10.0 ** -min(power, 20)).tolist()

@@ -10,12 +10,12 @@ import sympy
 import swingby
 from swingby import cli
 from swingby.errors import InvalidInput
-from swingby.lab.explorer import formulas
+from swingby.lab.explorer import formulas, limits
 from swingby.lab.explorer.javascript import JavaScript
 from swingby.theory import dynamics
 
 
-@pytest.mark.parametrize("d", formulas.DIRECTIONS)
+@pytest.mark.parametrize("d", limits.DIRECTIONS)
 @pytest.mark.parametrize("name", ["euler", "gd", "flow"])
 def test_the_scaled_map_is_the_map(name, d):
     """X to D^-1 step(D X D) D^-1, at rational numbers, exactly."""
@@ -106,6 +106,13 @@ def test_the_page_is_small_and_asks_for_nothing(tmp_path):
         ({"task": [4, 1], "W0": [[6, 0], [0, 1]]}, "W0 must have entries from 1e-300 to 5"),
         ({"task": [4, 1], "W0": swingby.gaussian(2, "1e-400", rng=0)}, "omega= has any size"),
         ({"task": [4, 1], "W0": [[1, 0]]}, "W0"),
+        ({"task": [4, 1], "eta": 3}, "eta must be at most 0.5 to be explored"),
+        ({"eta": "0.51"}, "eta must be at most 0.5 to be explored"),
+        ({"task": [400, 1]}, "eta must be at most 0.005 to be explored: larger steps only diverge"),
+        ({"task": [4, 1], "W0": [[1, 2], [2, 1]]}, "W0 must be positive semidefinite"),
+        ({"task": [4, 1], "W0": [[1, 2], [2, 1]], "dynamics": "flow"}, "positive semidefinite"),
+        ({"task": ["1e6", 1], "eta": "1e-9"}, "task must have numbers below 1000000"),
+        ({"task": swingby.SIMTask([1000, 1], [0, 0]), "eta": "1e-9"}, "numbers below 1000"),
     ],
 )
 def test_what_the_page_cannot_show_is_refused(arguments, message, tmp_path, monkeypatch):
@@ -128,6 +135,11 @@ def test_the_command_writes_the_page(tmp_path, capsys, monkeypatch, refused):
     assert first_state(tmp_path / "explorer.html") == state
     assert "without mu or signal" in refused(["explore", "--w0", "1,0;0,1"])
     assert "seed must be at most 199" in refused(["explore", "--seed", "200"])
+    assert "eta must be at most 0.5" in refused(["explore", "--eta", "3"])
+    indefinite = ["explore", "--signal", "4,1", "--w0", "1,2;2,1"]
+    assert "W0 must be positive semidefinite" in refused(indefinite)
+    assert cli.run([*indefinite, "--dynamics", "euler"]) == 0
+    assert cli.run(["explore", "--eta", "3", "--dynamics", "flow"]) == 0
 
 
 def test_the_largest_eta_of_the_page_is_that_of_the_check():

@@ -19,6 +19,9 @@ function lineStyles(pairs) {
   });
 }
 
+/** The largest of any number of values, which a call of Math.max cannot take. */
+const largestOf = (values, least) => values.reduce((most, value) => Math.max(most, value), least);
+
 /** Sizes are read once: reading them after drawing would force a layout for each picture. */
 const measuredSizes = new Map();
 function sizeOf(host) {

@@ -1,6 +1,9 @@
 /* The entries of W over the steps, with predicted stage times as triangles. */
 "use strict";
 
+/** Pixels below the line of 1 where the label of ½ begins to have room. */
+const LABEL_ROOM = 3;
+
 /** Values of a record entry on a linear axis. */
 const entryValue = ({ logs, signs }, p, e) => signs[p][e] * Math.pow(10, logs[p][e]);
 
@@ -20,7 +23,9 @@ function drawEntries(host, result, law, view) {
   const half = scale.Y(view.logEntries ? Math.log10(0.5) : 0.5);
   const thin = 'stroke-width=".8" stroke-dasharray="1 3"';
   body += markup + ruleMarkup(LEFT, half, right, half, "soft", thin);
-  if (height > 300 && view.logEntries) body += textMarkup(LEFT - 8, half + 13, "½", "end");
+  // Over many decades ½ is at 1, which has its own label.
+  const isApart = half - scale.Y(0) > LABEL_ROOM;
+  if (height > 300 && view.logEntries && isApart) body += textMarkup(LEFT - 8, half + 13, "½", "end");
   const marks = stageMarks(law, view, X);
   body += stageMarkup(marks, top, bottom, right);
   // Diagonal entries last, on top of the others.
@@ -145,7 +150,7 @@ function peakNames({ peaks, pairs }, styles, X, { Y, isLog }, { top, bottom, rig
     .map(({ i, j, step, value }) => {
       const x = X(step);
       const y = Y(isLog ? Math.log10(value) : value);
-      const isInside = x > LEFT + 22 && x < right - 10 && y < bottom - 12;
+      const isInside = x > LEFT + 22 && x < right - 10 && y > top - 4 && y < bottom - 12;
       if (!(value > (isLog ? 0 : 0.04)) || !isInside || !Number.isFinite(y)) return "";
       const below = Math.max(top + 14, y + (isLog ? 19 : -7));
       if (taken.some(([px, py]) => Math.abs(px - x) < 28 && Math.abs(py - below) < 19)) return "";

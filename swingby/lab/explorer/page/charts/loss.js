@@ -1,6 +1,9 @@
 /* The test loss over the steps, with rings where it turns. */
 "use strict";
 
+/** Rings of a test loss that turns at every step would be one band. */
+const MOST_RINGS = 400;
+
 function drawLoss(host, result, view) {
   const [width, height] = sizeOf(host);
   const top = 20;
@@ -8,7 +11,7 @@ function drawLoss(host, result, view) {
   const { X, right, markup } = stepAxis(view, width, bottom);
   const { n, loss } = result.records;
   const inside = loss.filter((value, p) => n[p] <= view.last && value < 3 * result.loss0);
-  const high = Math.max(result.loss0, ...inside) * 1.06;
+  const high = largestOf(inside, result.loss0) * 1.06;
   const Y = (value) => bottom - ((bottom - top) * Math.min(value, high * 1.5)) / high;
   let body = clipMarkup("clip-loss", LEFT, top - 4, right - LEFT, bottom - top + 6);
   for (const value of ticks(0, high, 3)) {
@@ -21,7 +24,7 @@ function drawLoss(host, result, view) {
   const line = lineMarkup(points, "var(--ink)", 2);
   body += markup;
   body += `<g clip-path="url(#clip-loss)"><path d="${area}" fill="var(--ink)" opacity=".06"/>${line}</g>`;
-  for (const { step, value } of result.turns) {
+  for (const { step, value } of result.turns.slice(0, MOST_RINGS)) {
     if (step <= 0 || step > view.last) continue;
     const ring = 'r="4" fill="var(--paper)" stroke="var(--ink)" stroke-width="1.6"';
     body += `<circle cx="${X(step)}" cy="${Y(value)}" ${ring}/>`;

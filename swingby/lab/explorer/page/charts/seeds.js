@@ -13,10 +13,8 @@ function drawSeeds(host, runs, signal, theory, current, label) {
   const concepts = signal.map((_, k) => k).filter((k) => signal[k] > 0);
   const rowHeight = (bottom - top) / concepts.length;
   const bars = theory ? theory.mean.map((mean, k) => mean + theory.deviation[k]) : [];
-  const last = Math.max(
-    1,
-    ...[...runs.flatMap(({ half }) => half), ...bars].filter(Number.isFinite),
-  );
+  const times = runs.flatMap(({ half }) => half).concat(bars);
+  const last = largestOf(times.filter(Number.isFinite), 1);
   const X = (step) => left + ((right - left) * step) / (last * 1.02);
   let body = "";
   for (const step of ticks(0, last, 4)) {
@@ -45,7 +43,7 @@ function swarm(runs, k, current, { X, lane, middle, rowHeight }) {
   for (const { half } of runs) {
     if (Number.isFinite(half[k])) counts.set(binOf(half[k]), (counts.get(binOf(half[k])) || 0) + 1);
   }
-  const lift = Math.min(5, (rowHeight * 0.78) / Math.max(1, ...counts.values()));
+  const lift = Math.min(5, (rowHeight * 0.78) / largestOf([...counts.values()], 1));
   const placed = new Map();
   const room = rowHeight * 0.4;
   return runs

@@ -3,7 +3,7 @@
 
 const element = (id) => document.getElementById(id);
 const elements = (selector) => document.querySelectorAll(selector);
-const LETTERS = { a: "a", mu: "μ", sigma: "σ" };
+const LETTERS = { a: "a", mu: "μ", sigma: "σ", seed: "seed", width: "d′" };
 
 /** Write what the page has for the number of concepts and how they are given. */
 function buildFields(state) {
@@ -100,11 +100,17 @@ function editOf(field) {
   if (name === "omega" || name === "eta") {
     return (state) => (state[name] = id === name ? value : SLIDERS[name].text(+value));
   }
-  const number = Math.round(+value);
-  if (value !== "" && number >= +field.min && number <= +field.max)
-    return (state) => (state[name] = number);
-  complain(`#${id}`, `${name} must be a whole number from ${field.min} to ${field.max}`);
+  const isWhole = value !== "" && Number.isInteger(+value);
+  if (isWhole && +value >= +field.min && +value <= +field.max)
+    return (state) => (state[name] = +value);
+  complain(`#${id}`, `${LETTERS[name]} must be a whole number from ${field.min} to ${field.max}`);
   return null;
+}
+
+/** Row and column k of a typed W(0): the entry of the diagonal before, and no correlations. */
+function addConcept(W0, k) {
+  for (let i = 0; i <= k; i++) W0[i][k] = W0[k][i] = "0";
+  W0[k][k] = W0[k - 1][k - 1];
 }
 
 /** The edit that a button asks for; `start` is W(0) at the moment. */
@@ -113,6 +119,7 @@ function choiceOf(choice, start) {
   return (state) => {
     if (name === "d") {
       if (state.width === state.d) state.width = +value;
+      for (let k = state.d; k < +value; k++) addConcept(state.W0, k);
       state.d = +value;
     } else if (name === "mode") {
       if (value !== state.mode) convertSignals(state);

@@ -31,7 +31,7 @@ function update() {
     return;
   }
   const { signal, mu, eta, dynamics, start } = setting;
-  setting.law = closedLaw(signal, start, eta, dynamics);
+  setting.law = predictedLaw(signal, start, eta, dynamics);
   clearTimeout(addressTimer);
   addressTimer = setTimeout(writeAddress, QUIET);
   element("python").textContent = pythonText(state);
@@ -82,7 +82,7 @@ function onRun(result, milliseconds) {
 }
 
 function onRuns(more, isDone) {
-  runs.push(...more);
+  runs = runs.concat(more);
   if (isDone || performance.now() - seedsDrawn > REDRAW) drawAllSeeds();
 }
 
@@ -104,7 +104,7 @@ function drawLegend() {
 /** The last step of the pictures: that of the run, or a predicted stage not far beyond it. */
 function lastStep({ word, last, half }, { times }) {
   const stages = word === "converged" ? [] : times.filter((time) => time < 3 * last);
-  const end = word === "runaway" ? last * 1.06 : last;
+  const end = hasOverflown({ word }) ? last * 1.06 : last;
   return Math.max(10, end, ...stages, ...half.filter((step) => step >= 0));
 }
 
@@ -368,6 +368,19 @@ function watchScrolling() {
   for (const id of seen.keys()) watch.observe(element(id));
 }
 
+/** Whatever went wrong, what is said of other numbers must not stay. */
+function sayBroken(what) {
+  currentRun = null;
+  pictures = [];
+  delete document.body.dataset.busy;
+  const sentence = `This page failed at these numbers, so it says nothing of them: ${what}. swingby.simulate runs them all the same.`;
+  element("verdict").innerHTML = `<b class="bad">✕ error</b>${escaped(sentence)}`;
+  for (const id of ["stage-rows", "why-here", "chart-entries", "chart-loss", "chart-plane"])
+    element(id).innerHTML = "";
+  element("readout").textContent = element("timing").textContent = "";
+}
+
+window.addEventListener("error", ({ message }) => sayBroken(message));
 setNormals(element("normals").textContent);
 listen();
 openState(

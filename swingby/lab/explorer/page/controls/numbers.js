@@ -14,6 +14,9 @@ function valueOf(text) {
   return +above / +below;
 }
 
+/** Whether a number is 0 as it is typed, and not by underflow. */
+const isZero = (text) => !/[1-9]/.test(text.split(/[eE/]/)[0]);
+
 /** The decimal logarithm of a positive number of any size, else NaN. */
 function log10Of(text) {
   if (isQuotient(text)) return Math.log10(valueOf(text));

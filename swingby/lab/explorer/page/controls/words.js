@@ -2,7 +2,7 @@
 "use strict";
 
 /** What a run came to, in a sentence or two. */
-function runSentence(result, { signal, dynamics, start }) {
+function runSentence(result, { signal, eta, dynamics, start }) {
   const learned = result.half
     .map((step, k) => ({ step, k }))
     .filter(({ step }) => step >= 0)
@@ -20,11 +20,23 @@ function runSentence(result, { signal, dynamics, start }) {
   }
   if (word === "runaway") {
     const end = `and W overflows at step ${stepText(result.diverged)}`;
-    return `${head}. ${name} runs away: ${runawayReason(dynamics, start, end)}`;
+    return `${head}. ${name} runs away: ${runawayReason(start, end)}`;
+  }
+  if (word === "diverged") {
+    const end = `steps of this size overshoot, and W overflows at step ${stepText(result.diverged)}`;
+    return `${head}. W diverges: ${end}. Take a smaller η.`;
   }
   if (word === "trapped") {
     const who = dynamics === "gd" ? "gradient descent" : "the flow";
     return `${head}. ${name} is never learned: W(0) has no component left for it (its pivot is zero), and ${who} keeps the rank.`;
+  }
+  if (word === "stopped") {
+    const end = `W is still not within 0.01 of the identity at step ${stepText(result.last)}, where swingby.simulate stops early as well`;
+    const doesOscillate = dynamics !== "flow" && eta * Math.max(...signal) > 1;
+    const why = doesOscillate
+      ? "steps of this size overshoot the identity (η a is above 1), so W oscillates and cannot rest there. Take a smaller η."
+      : "it needs more steps.";
+    return `${head}. ${end}: ${why}`;
   }
   const open = waiting.map((k) => entryName(k, k));
   const below = open.length ? `, with ${listed(open)} below ½` : "";
@@ -33,8 +45,7 @@ function runSentence(result, { signal, dynamics, start }) {
 }
 
 /** Why W ran away, and what to change. */
-function runawayReason(dynamics, start, end) {
-  if (KEEPS_PSD[dynamics]) return `steps of this size overshoot, ${end}. Take a smaller η.`;
+function runawayReason(start, end) {
   if (!isPsd(start)) return `W(0) has a negative eigenvalue, ${end}. Take another W(0).`;
   const reason = "steps of this size do not keep W = U Uᵀ, its pivot turned negative";
   return `${reason}, ${end}. Take a smaller η, or gd.`;
@@ -43,7 +54,9 @@ function runawayReason(dynamics, start, end) {
 const BADGES = {
   converged: ["good", "✓ converged"],
   runaway: ["bad", "✕ runaway"],
+  diverged: ["bad", "✕ diverged"],
   trapped: ["bad", "✕ trapped"],
+  stopped: ["open", "… stopped early"],
   unfinished: ["open", "… unfinished"],
 };
 
@@ -54,6 +67,11 @@ function percentText(percent) {
   return `${sign}${size} %`;
 }
 
+/** Whether W left the range of numbers. */
+const hasOverflown = ({ word }) => word === "runaway" || word === "diverged";
+/** Whether a run might have gone on. */
+const isOpen = ({ word }) => word === "stopped" || word === "unfinished";
+
 /** The table of stages, strongest concept first. */
 function stageRows(result, law, { signal, dynamics, eta }) {
   return descending(signal)
@@ -62,13 +80,15 @@ function stageRows(result, law, { signal, dynamics, eta }) {
       const step = result.half[k];
       const isFree = signal[k] === 0;
       const error = step > 0 && Number.isFinite(time) ? 100 * (time / step - 1) : NaN;
-      const seen = result.word === "unfinished" && !isFree ? "not yet" : "never";
+      const seen = isOpen(result) && !isFree ? "not yet" : "never";
       const cells = [
         `<span class="dot" style="background:${MAJOR[k]}"></span>${isFree ? "free" : "concept"} ${k + 1}`,
         isFree
           ? "never"
           : Number.isFinite(time)
-            ? stepText(time < 1e7 ? Math.ceil(time) : time)
+            ? hasOverflown(result) && time > result.diverged
+              ? "cut off"
+              : stepText(time < 1e7 ? Math.ceil(time) : time)
             : KEEPS_PSD[dynamics]
               ? "trapped"
               : "runs away",
@@ -85,7 +105,7 @@ function stageRows(result, law, { signal, dynamics, eta }) {
 
 /** The correlation that made the test loss rise, or would have. */
 function swingReason(result, { signal }) {
-  if (result.word === "runaway") return "The run above ends otherwise: <i>W</i> runs away.";
+  if (hasOverflown(result)) return "The run above ends otherwise: <i>W</i> overflows.";
   const [first, second] = descending(signal);
   const peak = result.peaks.find(
     ({ i, j }) => i === Math.min(first, second) && j === Math.max(first, second),
@@ -134,11 +154,11 @@ function seedsSentence(runs, signal, logScale) {
   if (!runs.length) return "Running …";
   const percent = (count) => `${Math.round((100 * count) / runs.length)} %`;
   const swings = runs.filter(({ descents }) => descents > 1).length;
-  const cut = runs.filter(({ word }) => word === "unfinished").length;
+  const cut = runs.filter(isOpen).length;
   const lost = signal
     .map((a, k) => {
       const count = runs.filter(
-        ({ half, word }) => a > 0 && word !== "unfinished" && !Number.isFinite(half[k]),
+        (result) => a > 0 && !isOpen(result) && !Number.isFinite(result.half[k]),
       ).length;
       return count ? `${percent(count)} never learn concept ${k + 1}` : "";
     })

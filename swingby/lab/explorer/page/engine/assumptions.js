@@ -5,6 +5,12 @@
  */
 "use strict";
 
+/** Decades between both sides, of their logarithms: a side that is not positive has none. */
+function slackOf(small, large) {
+  if (Number.isNaN(large)) return -Infinity;
+  return Number.isNaN(small) ? Infinity : (large - small) / Math.LN10;
+}
+
 /** Margins at (a, omega, beta, eta); hasZero: whether W(0) has a zero entry. */
 function checkAssumptions(signal, logOmega, logBeta, eta, hasZero = false) {
   const setting = reduced(signal, logOmega, logBeta);

@@ -24,7 +24,7 @@ function jump(S) {
   }
   const motion = ownMotion(S);
   if (motion === null || !(motion.reach >= S.shortest)) return false;
-  const steps = Math.floor(Math.min(motion.reach, 2 ** 52));
+  const steps = Math.floor(Math.min(motion.reach, S.most - S.n, 2 ** 52));
   const exponents = Float64Array.from(m, (exponent, k) => {
     if (learned[k]) return 0;
     const entry = diagonal[k];

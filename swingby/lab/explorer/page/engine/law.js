@@ -43,6 +43,13 @@ function closedLaw(signal, start, eta, dynamics) {
   return { times, logPivots };
 }
 
+/** The same, with 0 for the concepts that W(0) holds already. */
+function predictedLaw(signal, start, eta, dynamics) {
+  const { times, logPivots } = closedLaw(signal, start, eta, dynamics);
+  const isThere = (k) => Math.log(start.M[k][k]) + start.log >= -Math.LN2;
+  return { times: times.map((time, k) => (isThere(k) ? 0 : time)), logPivots };
+}
+
 const EULER_GAMMA = 0.5772156649015329;
 
 /** Mean and standard deviation of every half-time: pivots are chi-squared (Bartlett). */

@@ -11,6 +11,8 @@ const OF_MAPS = { block: 64, shortest: 200 };
 const OF_FLOWS = { block: 8, shortest: 16 };
 /** What decays between learned concepts is 0 below this: subnormal numbers are slow. */
 const GONE = 1e-140;
+/** So many records show all that a picture can: of more, every other one is left out. */
+const MOST_RECORDS = 4000;
 
 /**
  * Run a problem {signal, testPoint, eta, dynamics, start}.
@@ -27,8 +29,14 @@ function run(problem, { keeps = true, most = 3e6, isPlain = false } = {}) {
   let settled = 0;
   let diverged = NaN;
   let arrived = NaN;
+  let isSpent = false;
   if (keeps) record(S);
   while (computed < most) {
+    if (S.n >= S.most) {
+      isSpent = S.keepsPsd || isPsd({ M: S.index.map((row) => row.map((e) => S.X[e])) });
+      if (isSpent) break;
+      S.most = Infinity; // what is no longer U U^T runs away
+    }
     if (wait <= 0) {
       restoreNulls(S);
       flush(S);
@@ -42,7 +50,7 @@ function run(problem, { keeps = true, most = 3e6, isPlain = false } = {}) {
     }
     const before = Array.from(half);
     const wasNear = S.stop < Infinity;
-    const result = advance(S, map, wait);
+    const result = advance(S, map, Math.min(wait, S.most - S.n));
     computed += S.done;
     wait -= S.done;
     if (flow !== null) {
@@ -74,7 +82,7 @@ function run(problem, { keeps = true, most = 3e6, isPlain = false } = {}) {
   }
   const end = arrived > 0 ? Math.ceil((settled || arrived) * unit - 1e-9) : NaN;
   return {
-    ...outcome(S, diverged, arrived),
+    ...outcome(S, diverged, arrived, isSpent),
     end,
     diverged: diverged * unit,
     computed,
@@ -89,6 +97,14 @@ function mapOf({ signal, eta, dynamics }, { d, isModified }) {
   return modifiedField(dynamics, d, top, eta * signal[top]);
 }
 
+/** Steps of a run that never rests, as those of swingby.simulate. */
+function mostSteps(signal, eta, dynamics, { M, log }) {
+  const slowest = Math.min(...signal.filter((a) => a > 0));
+  const logs = M.map((row, k) => (row[k] > 0 ? Math.log(row[k]) + log : 0));
+  const growth = GROWTH[dynamics](slowest, slowest, eta);
+  return Math.ceil(ALLOWED_STEPS(growth, Math.min(0, ...logs)));
+}
+
 /** All that a run has in hand. */
 function system({ signal, testPoint, eta, dynamics, start }, keeps, isPlain) {
   const d = signal.length;
@@ -101,6 +117,7 @@ function system({ signal, testPoint, eta, dynamics, start }, keeps, isPlain) {
   const h = isFlow ? FLOW_STEP / (2 * top) : eta;
   const unit = h / eta; // steps of eta in a computed step
   const perStep = (rate) => (rate * unit) / Math.LN2;
+  const allowed = mostSteps(signal, eta, dynamics, start);
   const isFree = signal.map((a) => a === 0);
   const isNull = KEEPS_PSD[dynamics] ? nullConcepts(signal, start) : Array(d).fill(false);
   const table = (rate) =>
@@ -131,6 +148,7 @@ function system({ signal, testPoint, eta, dynamics, start }, keeps, isPlain) {
     learned: Array(d).fill(false),
     counted: Uint8Array.from(signal, (_, k) => (isNull[k] || isFree[k] ? 0 : 1)),
     unit,
+    most: Math.ceil(allowed / unit),
     isModified,
     ...(isFlow ? OF_FLOWS : OF_MAPS),
     stepRates: signal.map((a) => a * eta),
@@ -236,6 +254,12 @@ function writeRecord({ E, rows, columns, m, unit, records, ...S }, V, step) {
 
 function record(S) {
   writeRecord(S, S.X, S.n);
+  const { n } = S.records;
+  if (n.length > MOST_RECORDS) {
+    S.stride *= 2;
+    for (const name of Object.keys(S.records))
+      S.records[name] = S.records[name].filter((_, p) => p % 2 === 0 || p === n.length - 1);
+  }
   for (let e = 0; e < S.E; e++) S.drawn[e] = S.X[e] * S.weight[e];
 }
 
@@ -267,16 +291,15 @@ function restoreNulls({ d, X, index, isNull, held }) {
 }
 
 /** What became of a run: a word, the concept that is the reason, and its events. */
-function outcome(S, diverged, arrived) {
+function outcome(S, diverged, arrived, isSpent) {
   const { diagonal, half, isNull, isFree, turns, records, unit, pairs, peak, peakStep } = S;
   const halfTimes = Array.from(half, (step) => (step < 0 ? NaN : step));
   const isWaiting = (step, k) => Number.isNaN(step) && !isFree[k];
   const waiting = halfTimes.map((step, k) => (isWaiting(step, k) ? k : -1)).filter((k) => k >= 0);
   const trapped = isNull.findIndex((is, k) => is && !isFree[k]);
-  let word = "unfinished";
+  let word = isSpent ? "stopped" : "unfinished";
   let culprit = trapped;
   if (diverged >= 0) {
-    word = "runaway";
     culprit = waiting.length ? waiting[0] : [...diagonal].findIndex((e) => S.X[e] < 0);
     // The first concept whose w_kk was below 0, else the first that was not learned.
     let earliest = Infinity;
@@ -284,6 +307,8 @@ function outcome(S, diverged, arrived) {
       const at = records.signs.findIndex((signs) => signs[diagonal[k]] < 0);
       if (at >= 0 && at < earliest) [earliest, culprit] = [at, k];
     }
+    // Where W stays U U^T no pivot turns negative: it is W as a whole that overshoots.
+    word = S.keepsPsd || culprit < 0 ? "diverged" : "runaway";
   } else if (trapped >= 0 && (arrived >= 0 || waiting.every((k) => isNull[k]))) word = "trapped";
   else if (arrived >= 0) word = "converged";
   const peaks = pairs
