@@ -103,8 +103,15 @@ BATCHES = (
     (10, True, LawCell("rate .1", rate=0.1)),
     (10, True, LawCell("scale 1e-4", data={"scale": 1e-4})),
     (10, True, LawCell("m .9, rate .002", momentum=0.9, rate=0.002)),
+    (10, True, LawCell("m .9", momentum=0.9)),
+    (10, True, LawCell("m .95, rate .1", momentum=0.95, rate=0.1)),
+    (10, True, LawCell("Nesterov .9", momentum=0.9, nesterov=True)),
     (10, True, _three("scale .1")),
     (10, False, LawCell("base")),
+    (10, False, LawCell("m .9", momentum=0.9)),
+    (30, False, LawCell("m .95, rate .1", momentum=0.95, rate=0.1)),
+    (30, False, LawCell("base")),
+    (70, False, LawCell("base")),
     (10, False, LawCell("n 1000", data={"n": 1000})),
     (10, False, _three("scale .1")),
     (10, False, LawCell("noise 1", data={"noise": 1.0})),
@@ -330,6 +337,7 @@ def in_batches(runs: int, seed: int) -> Grid:
                         last,
                         loss=cell.loss,
                         momentum=cell.momentum,
+                        nesterov=cell.nesterov,
                         batches=orders(rng, len(X), size, replacement),
                     )[0][0]
                     for _ in range(ORDERS)
@@ -363,7 +371,7 @@ def orders(rng: np.random.Generator, n: int, size: int, replacement: bool) -> An
             return rng.integers(0, n, size)
         if not current:
             order = rng.permutation(n)
-            current.extend(order[i : i + size] for i in range(0, n - size + 1, size))
+            current.extend(order[i : i + size] for i in range(0, n, size))
             current.reverse()
         return current.pop()
 

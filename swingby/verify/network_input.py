@@ -26,7 +26,7 @@ from swingby.verify.layer_order import (
 )
 
 #: The multiple g of -(K - W S) that each loss has for its gradient, from n rows and q columns.
-LOSSES: dict[str, Callable[[int, int], float]] = {
+LOSSES: dict[str, Callable[[float, int], float]] = {
     "half": lambda n, q: 1.0,
     "mse": lambda n, q: 2.0 / q,
     "sum": lambda n, q: 2.0 * n,
@@ -236,7 +236,7 @@ def read_samples(X: Any, Y: Any, matrices: Sequence[Any]) -> tuple[Floats, Float
     return x, y
 
 
-def loss_multiple(loss: object, n: int, q: int) -> float:
+def loss_multiple(loss: object, n: float, q: int) -> float:
     """g, by which the gradient of a loss is the multiple of -(K - W S)."""
     if isinstance(loss, str) and loss in LOSSES:
         return LOSSES[loss](n, q)

@@ -186,7 +186,9 @@ def predict_network(
     q, p = modes.K.shape
     layers = network_input.read_layers(matrices, p, q, narrow=accuracy == "full")
     size = n if batch is None else network_input.read_batch(batch, n)
-    rule = Descent(h, network_input.loss_multiple(loss, size, q), m, bool(nesterov), decay)
+    # An epoch's last batch may be smaller, of which a sum is smaller, too.
+    points = size if replacement else n / math.ceil(n / size)
+    rule = Descent(h, network_input.loss_multiple(loss, points, q), m, bool(nesterov), decay)
     wide = min(min(layer.shape) for layer in layers) >= len(modes.sigma)
     if task is not None and plain and wide:
         times = _of_task(layers, np.asarray(task.signal, dtype=np.float64), h, accuracy)
@@ -197,7 +199,7 @@ def predict_network(
             times = _all_concepts(times, task, layers)
     if samples is not None and batch is not None and size < n:
         times = _in_batches(
-            times, layers, samples, modes, rule, size, replacement=bool(replacement)
+            times, layers, samples, modes, rule, size, replacement=bool(replacement), loss=loss
         )
     order = _order(times, "concepts" if task is not None else "modes")
     signal = None if task is None else np.asarray(task.signal, dtype=np.float64)
@@ -338,6 +340,7 @@ def _in_batches(
     batch: int,
     *,
     replacement: bool,
+    loss: str,
 ) -> _Times:
     """Half-times in minibatches: their mean, and two deviations in their bars."""
     from swingby.theory.law.batch_noise import DEVIATIONS, batch_spread
@@ -346,8 +349,20 @@ def _in_batches(
     X, Y = samples[0] @ modes.directions, samples[1]
     state, modes = principal(layers, modes)
     delay, deviation = batch_spread(
-        state.layers, X, Y, modes, rule, times.first, batch=batch, replacement=replacement
+        state.layers,
+        X,
+        Y,
+        modes,
+        rule,
+        times.first,
+        batch=batch,
+        replacement=replacement,
+        summed=loss == "sum",
     )
+    beyond = np.isinf(deviation)
+    if beyond.any():
+        words = "the noise of minibatches is too large for its theory of first order"
+        times.reasons.append(f"no bar for mode {_concept_numbers(beyond)}: {words}")
     return times._replace(
         first=times.first + delay,
         error=times.error + DEVIATIONS * deviation,

@@ -185,6 +185,91 @@ def test_half_times_in_minibatches_are_in_their_bars(replacement):
     np.testing.assert_array_equal(whole.error, full.error)
 
 
+def half_times_by_order(case, sizes, *, runs, last, **rule):
+    """First steps with a_k >= 1/2 of trainings in random orders, (runs, modes)."""
+    batch, replacement, drop = sizes
+    seen, n = [], len(case[0])
+    for seed in range(runs):
+        rng, rows = np.random.default_rng(seed), []
+        while len(rows) <= last:
+            if replacement:
+                rows.append(rng.integers(0, n, batch))
+                continue
+            order = rng.permutation(n)
+            end = n - n % batch if drop else n
+            rows += [order[i : i + batch] for i in range(0, end, batch)]
+        own = {name: value for name, value in rule.items() if name != "lr"}
+        half_times, _ = trained([case], [rule["lr"]], last, batches=rows.__getitem__, **own)
+        seen.append(half_times[0])
+    return np.stack(seen)
+
+
+def noisy_network(noise=0.0):
+    """Four inputs and three outputs, 60 samples."""
+    rng = np.random.default_rng(21 if noise else 0)
+    X = rng.standard_normal((60, 4)) * [2, 1, 1, 0.6]
+    Y = X @ rng.standard_normal((4, 3))
+    Y = Y + noise * rng.standard_normal(Y.shape)
+    return X, Y, [0.05 * rng.standard_normal((5, 4)), 0.05 * rng.standard_normal((3, 5))]
+
+
+@pytest.mark.parametrize(
+    ("lr", "momentum", "nesterov", "replacement"),
+    [
+        (0.01, 0.9, False, True),
+        (0.01, 0.95, False, True),
+        (0.01, 0.9, False, False),
+        (0.02, 0.9, False, False),
+        (0.01, 0.9, True, True),
+        (0.02, 0.8, False, True),
+    ],
+)
+def test_half_times_in_minibatches_with_momentum(lr, momentum, nesterov, replacement):
+    """A kick oscillates on; half-times of about 20 and 100 steps."""
+    X, Y, layers = case = noisy_network()
+    rule = {"lr": lr, "momentum": momentum, "nesterov": nesterov, "loss": "mse"}
+    schedule = predict_network(layers, X=X, Y=Y, batch=20, replacement=replacement, **rule)
+    seen = half_times_by_order(
+        case, (20, replacement, False), runs=40 if FULL else 16, last=400, **rule
+    )
+    away = np.abs(seen - 0.5 - schedule.crossing)
+    assert (away <= schedule.error + 0.5).mean() >= 0.9
+    assert (away.mean(axis=0) <= schedule.error / 2 + 0.5).all()
+    # Bars are those of the noise, not wide enough for anything.
+    assert (schedule.error <= 4 * seen.std(axis=0) + 1).all()
+
+
+@pytest.mark.parametrize("drop", [False, True])
+@pytest.mark.parametrize("batch", [40, 50, 7])
+def test_a_last_batch_that_is_smaller_leaves_noise_of_first_order(batch, drop):
+    """Of 60 samples, dropped or not; the larger of both noises is in the bar."""
+    X, Y, layers = case = noisy_network(1.0)
+    schedule = predict_network(layers, X=X, Y=Y, lr=0.02, batch=batch)
+    seen = half_times_by_order(
+        case, (batch, False, drop), runs=40 if FULL else 16, last=700, lr=0.02
+    )
+    assert (np.abs(seen - 0.5 - schedule.crossing) <= schedule.error + 0.5).mean() >= 0.85
+    assert (seen[:, -1].std() >= 0.2 * schedule.error[-1]) or drop
+
+
+def test_the_smaller_batch_has_a_smaller_sum():
+    X, Y, layers = case = noisy_network(1.0)
+    rule = {"lr": 0.0004, "loss": "sum"}
+    schedule = predict_network(layers, X=X, Y=Y, batch=40, **rule)
+    seen = half_times_by_order(case, (40, False, False), runs=4, last=700, **rule)
+    assert (np.abs(seen - 0.5 - schedule.crossing) <= schedule.error + 0.5).all()
+
+
+@pytest.mark.parametrize(("batch", "replacement"), [(1, True), (1, False), (59, False)])
+def test_noise_beyond_its_first_order_is_undecided(batch, replacement):
+    """Trainings are 9 % later, with a deviation of 15 % to 20 %."""
+    X, Y, layers = noisy_network(1.0)
+    schedule = predict_network(layers, X=X, Y=Y, lr=0.02, batch=batch, replacement=replacement)
+    assert np.isinf(schedule.error[-1])
+    assert schedule.verdict == "undecided"
+    assert any("too large for its theory" in reason for reason in schedule.reasons)
+
+
 def test_the_sum_over_a_batch_is_that_of_its_samples():
     (X, Y, layers), more = network([3, 7], {})
     of_mean = predict_network(layers, X=X, Y=Y, batch=10, **more)

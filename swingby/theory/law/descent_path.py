@@ -71,8 +71,9 @@ class Segment:
     end: float
     #: W at every step of the map, or at both ends.
     products: Floats
-    #: W at a time of the flow; None for the map.
+    #: W at a time of the flow; None for the map, whose velocity at the start is the other.
     inside: Callable[[float], Floats] | None = None
+    velocity: Floats | None = None
 
     def product(self, t: float) -> Floats:
         """W at a time; between steps of the map on a straight line."""
@@ -219,10 +220,10 @@ class DescentPath:
         if self._starting > 0:
             count = min(count, self._starting)
             self._starting -= count
-        products, v = [], self.v
+        products, first, v = [], self.v, self.v
         for _ in range(count):
             y, v, W = flow.step(y, v)
             products.append(W)
         self.y, self.v, self.W = y, v, flow.product(y)
         self.t = start + count
-        return Segment(start, self.t, np.stack([*products, self.W]))
+        return Segment(start, self.t, np.stack([*products, self.W]), velocity=first)

@@ -80,6 +80,7 @@ def chain_spread(
     *,
     batch: float,
     replacement: bool,
+    summed: bool,
 ) -> tuple[Floats, Floats]:
     """Mean delay and standard deviation of times from now, by the order of minibatches."""
     state, modes = principal(chain.layers, data.modes, chain.velocity)
@@ -92,5 +93,6 @@ def chain_spread(
         times,
         batch=batch,
         replacement=replacement,
+        summed=summed,
         velocity=state.velocity,
     )

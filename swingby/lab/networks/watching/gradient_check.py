@@ -281,7 +281,8 @@ class GradientCheck:
         if self.epoch is None:
             self.measuring = True
             return
-        self.batch = count / self.epoch
+        # The last batch may be smaller.
+        self.batch = float(math.ceil(count / self.epoch))
         self.scale, self.uncertainty = self._of_epochs(self.epoch)
         self.measuring = self.uncertainty > _SMALL
 
