@@ -193,8 +193,9 @@ def predict_network(
     if task is not None and plain and wide:
         times = _of_task(layers, np.asarray(task.signal, dtype=np.float64), h, accuracy)
     else:
-        times = _of_data(layers, modes, rule, gradients)
-        times = _with_rounding(times, layers, max(map(numbers.spacing, matrices)))
+        spacing = max(map(numbers.spacing, matrices))
+        times = _of_data(layers, modes, rule, gradients, spacing)
+        times = _with_rounding(times, layers, spacing)
         if task is not None:
             times = _all_concepts(times, task, layers)
     if samples is not None and batch is not None and size < n:
@@ -277,9 +278,11 @@ def _of_task(layers: list[Floats], signal: Floats, h: float, accuracy: str) -> _
     return _Times(crossing, error, crossing, np.full(len(signal), np.nan), reasons)
 
 
-def _of_data(layers: list[Floats], modes: LinearModes, rule: Descent, gradients: int) -> _Times:
+def _of_data(
+    layers: list[Floats], modes: LinearModes, rule: Descent, gradients: int, spacing: float
+) -> _Times:
     """Half-times by the fine path, with bars from the coarse one."""
-    from swingby.theory.law.descent_law import mode_times
+    from swingby.theory.law.descent_law import amplified_rounding, mode_times
     from swingby.theory.law.descent_path import COARSE
 
     fine = mode_times(layers, modes, rule, gradients=gradients)
@@ -298,12 +301,24 @@ def _of_data(layers: list[Floats], modes: LinearModes, rule: Descent, gradients:
     if open_.any():
         words = f"the coarser path differs: {coarse.reason or 'learned or never'}"
         reasons.append(f"no bar for mode {_concept_numbers(open_)}: {words}")
+    amplified, fleeting = amplified_rounding(
+        fine, layers, modes, rule, spacing=spacing, gradients=gradients
+    )
+    retained = np.where(fleeting, np.nan, fine.retained)
+    for undecided, what in (
+        (~unknown & np.isinf(amplified), "no bar for"),
+        (fleeting, "it is undecided from when on there is"),
+    ):
+        if undecided.any():
+            words = "lr is near instability, where rounding grows into other half-times"
+            reasons.append(f"{what} mode {_concept_numbers(undecided)}: {words}")
+    error = error + amplified
     tied = np.abs(np.diff(modes.sigma)) < _TIED * modes.sigma[0]
     if tied.any() and not np.array_equal(modes.K, modes.S):
         which = _concept_numbers(np.append(tied, False) | np.append(False, tied))
         reasons.append(f"modes {which} have the same sigma: their directions are arbitrary")
     error = np.where(np.isnan(error), np.inf, error)
-    return _Times(first, error, fine.retained, fine.settles, reasons)
+    return _Times(first, error, retained, fine.settles, reasons)
 
 
 def _with_rounding(times: _Times, layers: list[Floats], spacing: float) -> _Times:

@@ -330,7 +330,8 @@ def _stretches(path: DescentPath, last: float) -> list[_Stretch]:
     stretches = []
     while path.t < last:
         before = path.y
-        segment = path.advance(path.pace(), last)
+        with np.errstate(all="ignore"):
+            segment = path.advance(path.pace(), last)
         stretches.append(_Stretch(segment.start, segment.end, before, path.y, segment.velocity))
     return stretches
 

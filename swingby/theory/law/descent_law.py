@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import brentq
@@ -49,6 +49,11 @@ _DESCENDING = 1.0
 _FURTHER = 500
 #: Of weights that move, but not so that floats would show it beside the others.
 _TOO_SLOW = "the gradient is 0 but for rounding"
+#: lr rho from which steps may be unstable: beyond 4/3 by Nesterov's rule, else beyond 2.
+_NEAR_INSTABILITY = 1.0
+#: So many paths begin so many roundings away; a bar is so many times what they differ by, since
+#: they are a sample; and beyond that of steps there is none.
+_TWINS, _ROUNDINGS, _SAMPLED, _ANOTHER_STEP = 3, 512.0, 3.0, 0.5
 #: A crossing between steps is found to so many steps.
 _RESOLUTION = 1e-4
 
@@ -68,6 +73,8 @@ class ModeTimes:
     #: Values of the field that it cost, and the step at which it ended.
     evaluations: int
     end: float
+    #: The largest lr times rho on the way.
+    fastest: float = 0.0
 
 
 class State(NamedTuple):
@@ -131,9 +138,10 @@ def mode_times(
     path = DescentPath(flow, packed(state.layers), accuracy, moving)
     watch = _Watch(modes, path.W, level)
     ends = _Ends(modes, flow, level, rank=min(min(layer.shape) for layer in state.layers))
-    reason = ""
+    reason, fastest = "", 0.0
     while not (watch.all_learned and ends.all_fit):
         pace = path.pace()
+        fastest = max(fastest, rule.lr * pace.rate)
         if path.t >= longest:
             reason = "the wait is longer than is predicted"
         elif not np.isfinite([pace.coarseness, pace.motion]).all():
@@ -157,7 +165,43 @@ def mode_times(
         # Weights on their way to infinity pass every level.
         reason = diverged
         watch.first[:] = watch.retained[:] = watch.settles[:] = np.nan
-    return ModeTimes(watch.first, watch.retained, watch.settles, reason, flow.evaluations, path.t)
+    return ModeTimes(
+        watch.first, watch.retained, watch.settles, reason, flow.evaluations, path.t, fastest
+    )
+
+
+def amplified_rounding(
+    times: ModeTimes,
+    layers: Sequence[Floats],
+    modes: LinearModes,
+    rule: Descent,
+    *,
+    spacing: float,
+    **options: Any,
+) -> tuple[Floats, Booleans]:
+    """What rounding may move half-times by, in steps, and whether it moves when modes are retained.
+
+    Where steps are near to instability a path may be chaotic: what floats of some `spacing` round
+    away grows with every step. By paths that begin some roundings away; inf where those are learned
+    at other steps. `options`: as for :func:`mode_times`.
+    """
+    bars = np.zeros((2, len(times.first)))
+    if times.fastest < _NEAR_INSTABILITY:
+        return bars[0], bars[1] > 0
+    for seed in range(_TWINS):
+        rng = np.random.default_rng(seed)
+        moved = [
+            layer * (1 + _ROUNDINGS * spacing * rng.choice([-1.0, 1.0], layer.shape))
+            for layer in layers
+        ]
+        twin = mode_times(moved, modes, rule, **options)
+        own, other = np.stack([times.first, times.retained]), np.stack([twin.first, twin.retained])
+        with np.errstate(invalid="ignore"):
+            apart = np.where(own == other, 0.0, np.abs(own - other))
+        bars = np.maximum(bars, np.where(np.isnan(own), 0.0, np.nan_to_num(apart, nan=np.inf)))
+    bars *= _SAMPLED
+    bars = np.where(bars > _ANOTHER_STEP, np.inf, bars)
+    return bars[0], np.isinf(bars[1])
 
 
 def _divergence(path: DescentPath) -> str:
