@@ -36,6 +36,8 @@ _LOSS_WORDS = (
     '"mse" (the mean over all entries: torch.nn.MSELoss()) or "sum" (MSELoss(reduction="sum")); '
     f"there is no law for others: {ELSEWHERE}"
 )
+#: Squares of larger samples, and of smaller ones, leave the floats.
+_LARGEST = 1e50
 _CHAIN = "must be a sequence of matrices, one per layer, in the order of application"
 #: Modules of torch that leave a matrix of samples as it is.
 _NEUTRAL = ("Identity", "Flatten")
@@ -233,6 +235,11 @@ def read_samples(X: Any, Y: Any, matrices: Sequence[Any]) -> tuple[Floats, Float
         raise InvalidInput("Y", "numbers of classes", words)
     if not x.any() or not y.any():
         raise InvalidInput("X" if not x.any() else "Y", "zeros", "must not be all zeros")
+    for name, array in (("X", x), ("Y", y)):
+        size = float(np.abs(array).max())
+        if not 1 / _LARGEST <= size <= _LARGEST:
+            words = f"must be scaled to a size between {1 / _LARGEST:g} and {_LARGEST:g}: "
+            raise InvalidInput(name, size, f"{words}{name} / abs({name}).max()")
     return x, y
 
 

@@ -16,7 +16,7 @@ from swingby.theory.growth import require_accuracy
 from swingby.theory.law.descent_flow import Descent
 from swingby.theory.law.rounding import rounding_bars
 from swingby.theory.linear_modes import LinearModes, data_modes, task_modes
-from swingby.theory.numbers import Floats
+from swingby.theory.numbers import Booleans, Floats
 from swingby.theory.task import SIMTask, as_task
 from swingby.theory.verdict import Verdict
 from swingby.verify import network_input
@@ -43,6 +43,7 @@ _FAINT = 1e-8
 GRADIENTS = 150_000
 #: The bar of the law for any data, beside the difference to a coarser path: of the time; in steps.
 _RELATIVE, _ABSOLUTE = 1e-6, 1e-3
+_CHAOTIC = "lr is near instability, where rounding grows into other half-times"
 #: Modes whose sigma are nearer to each other than this have directions by rounding alone.
 _TIED = 1e-9
 
@@ -188,6 +189,9 @@ def predict_network(
     size = n if batch is None else network_input.read_batch(batch, n)
     # An epoch's last batch may be smaller, of which a sum is smaller, too.
     points = size if replacement else n / math.ceil(n / size)
+    if replacement and batch is None:
+        words = "must come with the size of minibatches: batch=10, replacement=True"
+        raise InvalidInput("replacement", replacement, words)
     rule = Descent(h, network_input.loss_multiple(loss, points, q), m, bool(nesterov), decay)
     wide = min(min(layer.shape) for layer in layers) >= len(modes.sigma)
     if task is not None and plain and wide:
@@ -291,34 +295,46 @@ def _of_data(
     with np.errstate(invalid="ignore"):
         error = np.abs(first - coarse.first) + _RELATIVE * first + _ABSOLUTE
     error = np.where((first == 0) | (np.isinf(first) & np.isinf(coarse.first)), 0.0, error)
-    unknown = np.isnan(first)
+    unknown, open_ = np.isnan(first), np.isnan(fine.retained)
     if unknown.any():
         reasons.append(f"half-time of mode {_concept_numbers(unknown)}: {fine.reason}")
-    elif np.isnan(fine.retained).any():
-        which = _concept_numbers(np.isnan(fine.retained))
-        reasons.append(f"whether mode {which} is retained: {fine.reason}")
-    open_ = ~unknown & ~np.isfinite(error)
-    if open_.any():
+    elif open_.any():
+        reasons.append(_retained_words(open_, fine.reason))
+    without = ~unknown & ~np.isfinite(error)
+    if without.any():
         words = f"the coarser path differs: {coarse.reason or 'learned or never'}"
-        reasons.append(f"no bar for mode {_concept_numbers(open_)}: {words}")
+        reasons.append(f"no bar for mode {_concept_numbers(without)}: {words}")
     amplified, fleeting = amplified_rounding(
         fine, layers, modes, rule, spacing=spacing, gradients=gradients
     )
     retained = np.where(fleeting, np.nan, fine.retained)
-    for undecided, what in (
-        (~unknown & np.isinf(amplified), "no bar for"),
-        (fleeting, "it is undecided from when on there is"),
-    ):
-        if undecided.any():
-            words = "lr is near instability, where rounding grows into other half-times"
-            reasons.append(f"{what} mode {_concept_numbers(undecided)}: {words}")
+    chaotic = ~unknown & np.isinf(amplified)
+    if chaotic.any():
+        reasons.append(f"no bar for mode {_concept_numbers(chaotic)}: {_CHAOTIC}")
+    elif fleeting.any() and not open_.any():
+        reasons.append(_retained_words(fleeting, _CHAOTIC))
     error = error + amplified
-    tied = np.abs(np.diff(modes.sigma)) < _TIED * modes.sigma[0]
-    if tied.any() and not np.array_equal(modes.K, modes.S):
-        which = _concept_numbers(np.append(tied, False) | np.append(False, tied))
-        reasons.append(f"modes {which} have the same sigma: their directions are arbitrary")
+    if not np.array_equal(modes.K, modes.S):
+        reasons += _tied(modes.sigma)
     error = np.where(np.isnan(error), np.inf, error)
     return _Times(first, error, retained, fine.settles, reasons)
+
+
+def _tied(sigma: Floats) -> list[str]:
+    """Which modes, of descending sigma, have one and the same."""
+    apart = np.flatnonzero(np.abs(np.diff(sigma)) >= _TIED * sigma[0]) + 1
+    groups = [group for group in np.split(np.arange(len(sigma)), apart) if len(group) > 1]
+    return [
+        f"modes {', '.join(f'{k + 1}' for k in group)} have the same sigma: their directions are "
+        "arbitrary"
+        for group in groups
+    ]
+
+
+def _retained_words(which: Booleans, reason: str) -> str:
+    """Why it is undecided whether modes that are learned stay so."""
+    verb = "is" if which.sum() == 1 else "are"
+    return f"from when on mode {_concept_numbers(which)} {verb} retained: {reason}"
 
 
 def _with_rounding(times: _Times, layers: list[Floats], spacing: float) -> _Times:

@@ -302,6 +302,104 @@ def test_training_that_diverges_is_undecided():
     assert any("training diverges at step" in reason for reason in schedule.reasons)
 
 
+def test_near_instability_rounding_is_in_the_bar_or_it_is_undecided():
+    """The orbit is chaotic: 341 in 60 digits, other steps by the order in which floats are added."""
+    rng = np.random.default_rng(25)
+    X = rng.standard_normal((40, 3)) * [2, 0.3, 0.15]
+    Y = X @ rng.standard_normal((3, 3))
+    layers = [0.1 * rng.standard_normal((4, 3)), 0.1 * rng.standard_normal((3, 4))]
+    rule = {"lr": 0.2702065841460233}
+    schedule = predict_network(layers, X=X, Y=Y, **rule)
+    orders = [np.random.default_rng(seed).permutation(40) for seed in range(3)]
+    seen = np.concatenate(
+        [
+            trained([(X, Y, layers)], [rule["lr"]], 600, batches=lambda _, rows=rows: rows)[0]
+            for rows in orders
+        ]
+    )
+    assert np.ptp(seen[:, 2]) > 10
+    assert np.isinf(schedule.error[2])
+    assert any("rounding grows" in reason for reason in schedule.reasons)
+    # The others are learned before.
+    np.testing.assert_array_equal(seen[:, :2], np.tile(schedule.half_times[:2], (3, 1)))
+    assert (schedule.error[:2] < 0.1).all()
+    stable = predict_network(layers, X=X, Y=Y, lr=0.1)
+    assert stable.verdict == "holds"
+
+
+@pytest.mark.parametrize("depth", [2, 3])
+def test_a_mode_that_decay_takes_away_is_lost(depth):
+    """White inputs: two layers end where each sigma is less by the decay, at shares .2 and 0."""
+    X = math.sqrt(50) * np.linalg.qr(np.random.default_rng(0).standard_normal((50, 2)))[0]
+    layers = [np.diag(np.array([1, 0.5]) ** (1 / depth))] * depth
+    schedule = predict_network(layers, X=X, Y=X * [1, 0.5], lr=0.02, weight_decay=0.8)
+    assert schedule.half_times.tolist() == [0, 0]
+    assert np.isinf(schedule.retained).all()
+    assert schedule.lost.all()
+    np.testing.assert_allclose(schedule.settles, [0.2, 0] if depth == 2 else 0, atol=1e-3)
+    assert str(schedule).count("never") == 2
+
+
+def test_a_mode_that_momentum_carries_back_is_retained_later():
+    """w of two layers w0 = .1, m = .99: w^2 passes 1/2 at 28, 56, 111 (down) and 124 for good."""
+    ones = np.ones((4, 1))
+    schedule = predict_network([np.array([[0.1]])] * 2, X=ones, Y=ones, lr=0.01, momentum=0.99)
+    w, v, above = 0.1, 0.0, []
+    for _ in range(4000):
+        above.append(w * w >= 0.5)
+        v = 0.99 * v + w * (1 - w * w)
+        w += 0.01 * v
+    assert schedule.half_times.tolist() == [above.index(True)] == [28]
+    assert schedule.retained.tolist() == [len(above) - above[::-1].index(False)] == [124]
+    assert "retained from" in str(schedule)
+    assert schedule.verdict == "holds"
+
+
+def test_a_layer_of_zeros_is_stuck_only_beside_another():
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((50, 5))
+    Y = X @ rng.standard_normal((5, 3))
+    zeros = np.zeros((3, 5))
+    seen, _ = trained([(X, Y, [zeros])], [0.02], 400)
+    schedule = predict_network([zeros], X=X, Y=Y, lr=0.02)
+    np.testing.assert_array_equal(schedule.half_times, seen[0])
+    assert schedule.verdict == "holds"
+    noisy = predict_network([zeros], X=X, Y=Y, lr=0.02, batch=10)
+    assert (noisy.error > schedule.error).all()
+    layers = [np.zeros((4, 5)), rng.standard_normal((3, 4))]
+    seen, _ = trained([(X, Y, layers)], [0.02], 400)
+    np.testing.assert_array_equal(predict_network(layers, X=X, Y=Y, lr=0.02).half_times, seen[0])
+    stuck = predict_network([np.zeros((4, 5)), np.zeros((3, 4))], X=X, Y=Y, lr=0.02)
+    assert "the gradient is 0 and stays so" in stuck.reasons[0]
+
+
+def test_weights_that_leave_the_floats_diverge():
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((20, 2))
+    layers = [rng.standard_normal((2, 2)) for _ in range(4)]
+    schedule = predict_network(layers, X=X, Y=X, lr=1)
+    assert any("training diverges" in reason for reason in schedule.reasons)
+
+
+def test_modes_that_were_learned_long_before_training_diverges_stay_so():
+    """Of one layer: the first input is learned fast, the second oscillates to infinity."""
+    X = np.array([[1.0, 0], [-1, 0], [0, 2.3], [0, -2.3]])
+    Y = X * [1, 0.001]
+    schedule = predict_network([np.zeros((2, 2))], X=X, Y=Y, lr=0.98)
+    assert schedule.half_times[0] == 2
+    assert np.isnan(schedule.retained).all()
+    assert any("training diverges" in reason for reason in schedule.reasons)
+
+
+def test_modes_of_the_same_sigma_are_said_in_groups():
+    rng = np.random.default_rng(5)
+    X = math.sqrt(50) * np.linalg.qr(rng.standard_normal((50, 4)))[0]
+    layers = [0.01 * rng.standard_normal((6, 4)), 0.01 * rng.standard_normal((4, 6))]
+    schedule = predict_network(layers, X=X, Y=X * [2, 2, 1, 1], lr=0.02)
+    groups = [reason.split(" have")[0] for reason in schedule.reasons if "sigma" in reason]
+    assert groups == ["modes 1, 2", "modes 3, 4"]
+
+
 def test_modes_that_are_passed_on_the_way_to_infinity_are_undecided():
     """lr = 10: a_k is 1.4, 740 and 2e12 at steps 1, 2 and 3. Large steps that end well are not."""
     rng = np.random.default_rng(3)
@@ -500,6 +598,9 @@ REFUSED = {
     "negative decay": ({"weight_decay": -1}, "must not be negative"),
     "another loss": ({"loss": "mean"}, '"mse"'),
     "a loss of torch": ({"loss": SimpleNamespace}, "torch.nn.MSELoss()"),
+    "large samples": ({"X": 1e200 * np.ones((100, 5))}, "X / abs(X).max()"),
+    "small samples": ({"Y": 1e-200 * np.ones((100, 3))}, "Y / abs(Y).max()"),
+    "replacement of no batch": ({"replacement": True}, "batch=10, replacement=True"),
     "a large batch": ({"batch": 101}, "at most 100"),
     "a batch of a task": ({"task": [4, 1], "X": None, "Y": None, "batch": 4}, "samples X and Y"),
     "the loss of a task": ({"task": [4, 1], "X": None, "Y": None, "loss": "mse"}, "(4.1)"),

@@ -74,7 +74,7 @@ class _Propagator:
         size = float(np.linalg.norm(vector))
         if not size:
             return vector
-        step = _DIFFERENCE * float(np.linalg.norm(self.y)) / size
+        step = _DIFFERENCE * (float(np.linalg.norm(self.y)) or 1.0) / size
         ahead, behind = (
             self.flow.field_and_product(self.y + sign * step * vector)[0] for sign in (1, -1)
         )
@@ -120,7 +120,7 @@ class _Noise:
     def slope(self, y: Floats, direction: Floats) -> float:
         """The derivative, along a direction, of the sum of variances over all weights."""
         size = float(np.linalg.norm(direction))
-        step = _DIFFERENCE * float(np.linalg.norm(y)) / size
+        step = _DIFFERENCE * (float(np.linalg.norm(y)) or 1.0) / size
         ahead, behind = (self._total(y + sign * step * direction) for sign in (1, -1))
         return (ahead - behind) / (2 * step)
 

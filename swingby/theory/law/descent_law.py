@@ -54,6 +54,12 @@ _NEAR_INSTABILITY = 1.0
 #: So many paths begin so many roundings away; a bar is so many times what they differ by, since
 #: they are a sample; and beyond that of steps there is none.
 _TWINS, _ROUNDINGS, _SAMPLED, _ANOTHER_STEP = 3, 512.0, 3.0, 0.5
+#: Modes may be lost for so many times as long as it took to learn all; oscillations die out in so
+#: many times (1 + m)/(1 - m) steps.
+_LONGER, _DAMPED = 5.0, 20.0
+_RESTLESS = "training does not come to rest"
+#: Of what would lose a mode, so much is left where the path is at rest but for oscillations.
+_CALM = 1e-8
 #: A crossing between steps is found to so many steps.
 _RESOLUTION = 1e-4
 
@@ -125,25 +131,30 @@ def mode_times(
     longest: float = 1e15,
     velocity: Sequence[Floats] | None = None,
     level: float = HALF,
+    to_rest: bool = True,
 ) -> ModeTimes:
     """Times at which modes reach a level, from now on.
 
     `gradients` bounds the cost, `longest` the wait in steps. `velocity`, of each layer: that of a
     run in progress, minus the momentum buffers of torch. The modes may be the largest alone of a
-    fit that has more.
+    fit that has more. Without `to_rest` it is open from when on those are retained that all fit.
     """
     state, modes = principal(layers, modes, velocity)
     flow = DescentFlow(state.layers, modes.K, modes.S, rule, accuracy.order)
     moving = None if state.velocity is None else packed(state.velocity)
     path = DescentPath(flow, packed(state.layers), accuracy, moving)
     watch = _Watch(modes, path.W, level)
-    ends = _Ends(modes, flow, level, rank=min(min(layer.shape) for layer in state.layers))
-    reason, fastest = "", 0.0
-    while not (watch.all_learned and ends.all_fit):
+    ends = _Ends(modes, flow, path.W, level, rank=min(min(layer.shape) for layer in state.layers))
+    reason, fastest, last = "", 0.0, np.inf
+    while True:
         pace = path.pace()
         fastest = max(fastest, rule.lr * pace.rate)
-        if path.t >= longest:
-            reason = "the wait is longer than is predicted"
+        if watch.all_learned and ends.all_fit:
+            if not to_rest or (not rule.decay and ends.none_is_lost(path, pace, watch)):
+                break
+            last = min(last, _LONGER * path.t + _FURTHER + _DAMPED * rule.memory)
+        if path.t >= min(last, longest):
+            reason = "the wait is longer than is predicted" if last > longest else _RESTLESS
         elif not np.isfinite([pace.coarseness, pace.motion]).all():
             break
         elif flow.evaluations > gradients:
@@ -160,11 +171,15 @@ def mode_times(
             break
         with np.errstate(all="ignore"):
             watch.follow(path.advance(pace, longest))
-    diverged = "" if reason else _divergence(path)
-    if diverged:
-        # Weights on their way to infinity pass every level.
-        reason = diverged
-        watch.first[:] = watch.retained[:] = watch.settles[:] = np.nan
+            ends.look(path)
+    if not reason:
+        reason = _divergence(path)
+        if reason:
+            # Weights on their way to infinity pass every level.
+            watch.forget_after(ends.calm)
+    if reason and to_rest:
+        # A mode may be lost later.
+        watch.retained[:] = np.nan
     return ModeTimes(
         watch.first, watch.retained, watch.settles, reason, flow.evaluations, path.t, fastest
     )
@@ -271,6 +286,10 @@ class _Watch:
             return high
         return float(brentq(above, low, high, xtol=_RESOLUTION, rtol=1e-14))
 
+    def forget_after(self, last: float) -> None:
+        """What was learned after some step is open."""
+        self.first[self.first > last] = np.nan
+
     def settle(self, levels: Floats) -> None:
         """What was not learned up to now never is, and rests at `levels`."""
         self.settles = np.where(self.levels < self.level, levels, np.nan)
@@ -281,7 +300,9 @@ class _Watch:
 class _Ends:
     """Whether it is decided what is never learned."""
 
-    def __init__(self, modes: LinearModes, flow: DescentFlow, level: float, rank: int) -> None:
+    def __init__(
+        self, modes: LinearModes, flow: DescentFlow, W: Floats, level: float, rank: int
+    ) -> None:
         self.modes, self.flow, self.level, self.rank = modes, flow, level, rank
         self.order = np.argsort(-modes.sigma, kind="stable")
         #: Of all modes of the fit.
@@ -289,28 +310,52 @@ class _Ends:
         #: Whether all modes fit through the narrowest layer.
         self.all_fit = rank >= len(modes.sigma)
         self._asked = 0.0
+        #: The last look at which the loss was not above that of the start.
+        self.calm, self._start = 0.0, float(np.linalg.norm(modes.fit - W @ modes.root))
         #: Where levels settle; nan where that is not known.
         self.rest = np.full(len(modes.sigma), np.nan)
+
+    def look(self, path: DescentPath) -> None:
+        """Note how far the fit is."""
+        rest = float(np.linalg.norm(self.modes.fit - path.W @ self.modes.root))
+        if rest <= self._start:
+            self.calm = path.t
 
     def decided(self, path: DescentPath, pace: Pace, watch: _Watch) -> bool:
         """Whether no a_k crosses the level any more."""
         rule = self.flow.rule
         if pace.rate * rule.pace < _DESCENDING:
-            if not rule.decay and not self.all_fit and self._in_the_last_basin(path, watch):
+            if not rule.decay and not self.all_fit and self._in_the_last_basin(path, pace, watch):
                 return True
-            if rule.decay and len(self.flow.shapes) <= 2 and self._gap_closed(path, watch):
+            if rule.decay and len(self.flow.shapes) <= 2 and self._gap_closed(path, pace, watch):
                 return True
-        if rule.decay and len(self.flow.shapes) > 2 and self._vanishing(path):
+        if rule.decay and len(self.flow.shapes) > 2 and self._vanishing(path, pace):
             return True
         if (not rule.decay and self.all_fit) or pace.motion > _SLOW:
             return False
         return self._stable(path, pace)
 
-    def _vanishing(self, path: DescentPath) -> bool:
+    def none_is_lost(self, path: DescentPath, pace: Pace, watch: _Watch) -> bool:
+        """Whether no mode falls below the level any more, of a path that has learned all.
+
+        F is at least half the square of sigma_k (1 - a_k).
+        """
+        if (watch.levels < self.level).any():
+            return False
+        rule, rest = self.flow.rule, self.modes.fit - path.W @ self.modes.root
+        excess = 0.5 * float((rest**2).sum()) + self._kinetic(path, pace) / rule.multiple
+        share = excess / (0.5 * (float(self.modes.sigma.min()) * (1 - self.level)) ** 2)
+        if pace.rate * rule.pace < _DESCENDING:
+            return share < 1
+        # At rest, larger steps are stable below 2 (1 + m), by Nesterov's rule below that/(1 + 2 m).
+        stable = 2 * (1 + rule.momentum) / (1 + 2 * rule.momentum * rule.nesterov)
+        return share < _CALM and rule.lr * pace.rate < stable
+
+    def _vanishing(self, path: DescentPath, pace: Pace) -> bool:
         """Whether layers are so small that decay takes all of them to 0."""
         flow, depth = self.flow, len(self.flow.shapes)
-        norm = max(float(np.linalg.norm(layer, 2)) for layer in flow.layers(path.y))
-        norm += flow.rule.pace * float(np.linalg.norm(path.v))
+        norm = np.float64(max(np.linalg.norm(layer, 2) for layer in flow.layers(path.y)))
+        norm += flow.rule.pace * float(np.linalg.norm(path.velocity(pace)))
         driven = float(np.linalg.norm(flow.K, 2)) + norm**depth * float(np.linalg.norm(flow.S, 2))
         reach = norm**depth * np.linalg.norm(self.modes.inputs, axis=1) / self.modes.sigma
         if 2 * driven * norm ** (depth - 2) >= flow.rule.decay or (reach >= self.level).any():
@@ -318,16 +363,16 @@ class _Ends:
         self.rest = np.zeros(len(reach))
         return True
 
-    def _kinetic(self, path: DescentPath) -> float:
+    def _kinetic(self, path: DescentPath, pace: Pace) -> float:
         """What momentum may still add to the loss."""
-        rule = self.flow.rule
-        return 0.5 * rule.lr * rule.momentum * float(path.v @ path.v)
+        rule, v = self.flow.rule, path.velocity(pace)
+        return 0.5 * rule.lr * rule.momentum * float(v @ v)
 
-    def _in_the_last_basin(self, path: DescentPath, watch: _Watch) -> bool:
+    def _in_the_last_basin(self, path: DescentPath, pace: Pace, watch: _Watch) -> bool:
         modes, r, s = self.modes, self.rank, self.sorted**2
         rest = modes.fit - path.W @ modes.root
         excess = 0.5 * float((rest**2).sum() - s[r:].sum())
-        excess += self._kinetic(path) / self.flow.rule.multiple
+        excess += self._kinetic(path, pace) / self.flow.rule.multiple
         largest, level = np.isin(np.arange(len(modes.sigma)), self.order[:r]), self.level
         near = np.array_equal(watch.levels >= level, largest)
         # What is lacking of the largest is half as much as may be, and what others have, too.
@@ -336,23 +381,21 @@ class _Ends:
             return True
         return False
 
-    def _gap_closed(self, path: DescentPath, watch: _Watch) -> bool:
+    def _gap_closed(self, path: DescentPath, pace: Pace, watch: _Watch) -> bool:
         """By duality, of the convex problem below the loss."""
         modes, rule, W = self.modes, self.flow.rule, path.W
         decay = rule.decay / rule.multiple
         if len(self.flow.shapes) == 1:
             # Strongly convex in W, too, by the decay.
             f = self.flow.field_and_product(path.y)[0] / rule.multiple
-            gap = float(f @ f) / (2 * decay) + self._kinetic(path) / rule.multiple
+            gap = float(f @ f) / (2 * decay) + self._kinetic(path, pace) / rule.multiple
             reach = 2 * np.sqrt(2 * gap / decay) * np.linalg.norm(modes.inputs, axis=1)
             reach = reach / modes.sigma
         else:
             gap = duality_gap(modes, decay, W, 0.5 * decay * float(path.y @ path.y))
-            gap += self._kinetic(path) / rule.multiple
+            gap += self._kinetic(path, pace) / rule.multiple
             reach = 2 * np.sqrt(2 * gap) / modes.sigma
-        # Where all modes fit, those that are learned do not matter any more.
-        matters = ~watch.learned if self.all_fit else np.full(len(reach), True)
-        if (np.abs(watch.levels - self.level) <= reach)[matters].any():
+        if (np.abs(watch.levels - self.level) <= reach).any():
             return False
         if (watch.levels >= self.level)[~watch.learned].any():
             return False

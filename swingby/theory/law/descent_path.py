@@ -121,8 +121,13 @@ class DescentPath:
             flow, rate = self.flow, self.flow.rate(self.y)
             size = rate * float(np.linalg.norm(self.y))
             slopes = flow.field_and_product(self.y)[0]
-            motion = float(np.linalg.norm(slopes)) / size if size > 0 else 0.0
+            # Weights that are all 0 may still have a gradient.
+            motion = float(np.linalg.norm(slopes)) / size if size > 0 else float(slopes.any())
         return Pace(rate, rate * flow.rule.pace * flow.rule.memory, motion, slopes)
+
+    def velocity(self, pace: Pace) -> Floats:
+        """The velocity now; along a flow that of the slopes."""
+        return pace.slopes / (1 - self.flow.rule.momentum) if self._smooth else self.v
 
     def advance(self, pace: Pace, last: float) -> Segment:
         """Go on, in explicit steps not beyond the step `last`."""

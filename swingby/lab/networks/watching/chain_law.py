@@ -50,7 +50,10 @@ def chain_half_times(
     the budget.
     """
     options: dict[str, Any] = {
-        "gradients": _GRADIENTS, "velocity": chain.velocity, "level": level,
+        "gradients": _GRADIENTS,
+        "velocity": chain.velocity,
+        "level": level,
+        "to_rest": False,
     }
     fine, coarse = (
         mode_times(
