@@ -70,8 +70,8 @@ class NetworkSchedule(Pictured, ReadOnly):
     verdict: Verdict
     reasons: tuple[str, ...]
     #: First step from which on a_k stays at 1/2 or above; inf for never, nan where undecided. It
-    #: differs from `half_times` where a mode is lost: a layer narrower than there are modes may swap
-    #: them, momentum may overshoot, weight decay may shrink a mode that was learned at the start.
+    #: differs from `half_times` where a mode is lost: a layer narrower than there are modes may
+    #: swap them, momentum may overshoot, weight decay may shrink what was learned at the start.
     retained: Floats
     #: a_k where it settles, of modes that are never learned or lost for good, else nan.
     settles: Floats

@@ -315,10 +315,9 @@ def test_near_instability_rounding_is_in_the_bar_or_it_is_undecided():
     with mpmath.workdps(60):
         samples, targets, first, second = (mpmath.matrix(part.tolist()) for part in (X, Y, *layers))
         S, K = samples.T * samples / 40, targets.T * samples / 40
-        for step in range(600):
-            W = second * first
-            if float((mpmath.matrix(u.tolist()).T * W * mpmath.matrix(d.tolist()))[0]) >= 0.5:
-                break
+        u, d, step = mpmath.matrix(u.tolist()).T, mpmath.matrix(d.tolist()), 0
+        while (u * (W := second * first) * d)[0] < 0.5:
+            step += 1
             rest = lr * (K - W * S)
             first, second = first + second.T * rest, second + rest * first.T
     assert step == 341

@@ -58,8 +58,9 @@ _TWINS, _ROUNDINGS, _SAMPLED, _ANOTHER_STEP = 3, 512.0, 3.0, 0.5
 #: many times (1 + m)/(1 - m) steps.
 _LONGER, _DAMPED = 5.0, 20.0
 _RESTLESS = "training does not come to rest"
-#: Of what would lose a mode, so much is left where the path is at rest but for oscillations.
-_CALM = 1e-8
+#: Of what would lose a mode, so much is left near rest, and with momentum, which oscillates; steps
+#: are stable there where their rate is so far below what is not.
+_NEAR, _CALM, _WELL_BELOW = 0.1, 1e-8, 0.95
 #: A crossing between steps is found to so many steps.
 _RESOLUTION = 1e-4
 
@@ -345,11 +346,16 @@ class _Ends:
         rule, rest = self.flow.rule, self.modes.fit - path.W @ self.modes.root
         excess = 0.5 * float((rest**2).sum()) + self._kinetic(path, pace) / rule.multiple
         share = excess / (0.5 * (float(self.modes.sigma.min()) * (1 - self.level)) ** 2)
-        if pace.rate * rule.pace < _DESCENDING:
+        if share >= 1 or pace.rate * rule.pace < _DESCENDING:
             return share < 1
-        # At rest, larger steps are stable below 2 (1 + m), by Nesterov's rule below that/(1 + 2 m).
+        if share > (_CALM if rule.momentum else _NEAR) or path.t < 1.1 * self._asked:
+            return False
+        # Near rest, larger steps fall below 2 (1 + m), by Nesterov's rule below that/(1 + 2 m).
+        self._asked, rate = path.t, pace.rate
+        if self.flow.size <= _DENSE:
+            rate = -float(np.linalg.eigvalsh(self.flow.jacobian(0.0, path.y))[0]) / rule.pace
         stable = 2 * (1 + rule.momentum) / (1 + 2 * rule.momentum * rule.nesterov)
-        return share < _CALM and rule.lr * pace.rate < stable
+        return rule.lr * rate < _WELL_BELOW * stable
 
     def _vanishing(self, path: DescentPath, pace: Pace) -> bool:
         """Whether layers are so small that decay takes all of them to 0."""
