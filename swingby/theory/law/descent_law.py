@@ -58,9 +58,9 @@ _TWINS, _ROUNDINGS, _SAMPLED, _ANOTHER_STEP = 3, 512.0, 3.0, 0.5
 #: many times (1 + m)/(1 - m) steps.
 _LONGER, _DAMPED = 5.0, 20.0
 _RESTLESS = "training does not come to rest"
-#: Of what would lose a mode, so much is left near rest, and with momentum, which oscillates; steps
-#: are stable there where their rate is so far below what is not.
-_NEAR, _CALM, _WELL_BELOW = 0.1, 1e-8, 0.95
+#: Of what would lose a mode, so much is left near rest; steps are stable there where their rate is
+#: so far below what is not.
+_CALM, _WELL_BELOW = 1e-6, 0.999
 #: A crossing between steps is found to so many steps.
 _RESOLUTION = 1e-4
 
@@ -348,7 +348,7 @@ class _Ends:
         share = excess / (0.5 * (float(self.modes.sigma.min()) * (1 - self.level)) ** 2)
         if share >= 1 or pace.rate * rule.pace < _DESCENDING:
             return share < 1
-        if share > (_CALM if rule.momentum else _NEAR) or path.t < 1.1 * self._asked:
+        if share > _CALM or path.t < 1.1 * self._asked:
             return False
         # Near rest, larger steps fall below 2 (1 + m), by Nesterov's rule below that/(1 + 2 m).
         self._asked, rate = path.t, pace.rate

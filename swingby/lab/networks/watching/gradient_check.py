@@ -38,6 +38,10 @@ _TORCH_EPS, _NORM_ROUNDING = 1e-6, 1e-6
 #: Bounds have few digits, such as 0.25. By the chance that a norm is so near to such a number, one
 #: gradient shows a clip, or two. Of whole data a norm may be such a number: it is so exactly then.
 _BY_ONE, _BY_TWO, _EXACT = 5e-5, 1e-2, 3e-8
+#: What is aside from a multiple of the loss is not noise where it stays in its direction: where its
+#: cosine from step to step is larger, in the mean, than so many of its errors. The spread of
+#: cosines is taken for this at least; what is smaller than rounding has no direction.
+_SAME_WAY, _LEAST_SPREAD = 4.0, 0.25
 #: Points whose own gradients are taken for the spread of gradients.
 _POINTS = 64
 
@@ -51,6 +55,7 @@ class Comparison(Enum):
     CUT = "clipped entry by entry"
     NOISY = "minibatches"
     CHANGED = "no longer that of the loss"
+    FOREIGN = "of something else, step after step"
 
 
 class Multiple(NamedTuple):
@@ -123,6 +128,9 @@ class GradientCheck:
         #: After how many of them the spread of gradients at single points was taken, and its log.
         self._spreads: list[tuple[int, float]] = []
         self._full: Any = None
+        #: What the last minibatch had aside from a multiple of the loss, and cosines of successive ones.
+        self._aside: Any = None
+        self._cosines: list[float] = []
 
     @property
     def armed(self) -> bool:
@@ -186,6 +194,8 @@ class GradientCheck:
         """One more minibatch: clips, the multiple of the loss, and the size of minibatches."""
         if (clipped := self.clipped(real)) is not None:
             return clipped
+        if self._same_way(real, full):
+            return Comparison.FOREIGN
         self._lengths.add(real, full)
         products = [float(real @ real), float(real @ full), float(full @ full)]
         self._products.append(products)
@@ -199,6 +209,22 @@ class GradientCheck:
             if 0 < _ERRORS * estimate.error <= _LEAST_KNOWN * estimate.value:
                 self._size()
         return Comparison.NOISY
+
+    def _same_way(self, real: Any, full: Any) -> bool:
+        """Whether what is aside from a multiple of the loss is the same again and again: no noise.
+
+        Noise of minibatches is new at every step, or cancels that of the steps before.
+        """
+        aside, last = real - float(real @ full) / float(full @ full) * full, self._aside
+        size = float(aside.norm())
+        self._aside = aside / size if size > _ROUNDING * float(real.norm()) else None
+        if last is not None and self._aside is not None:
+            self._cosines.append(float(last @ self._aside))
+        count = len(self._cosines)
+        if count < _ENOUGH - 1:
+            return False
+        spread = max(float(np.std(self._cosines)), _LEAST_SPREAD)
+        return float(np.mean(self._cosines)) > _SAME_WAY * spread / math.sqrt(count)
 
     def clipped(self, real: Any = None) -> Comparison | None:
         """Whether gradients of minibatches are clipped: the largest of different ones agree."""

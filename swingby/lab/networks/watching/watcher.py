@@ -417,6 +417,12 @@ class Watch(Framed):
         elif comparison is Comparison.CHANGED:
             off = f"{100 * check.off:.2g} %"
             self._withdraw(f"gradients are {off} off those of the loss at X, Y, and were not")
+        elif comparison is Comparison.FOREIGN:
+            self._withdraw(
+                "gradients are off every multiple of those of the loss at X, Y, in the same"
+                " direction from step to step: another loss (give it as loss=), other points, or a"
+                " penalty that the loop adds"
+            )
         elif not is_sgd(optimizer):
             name = type(optimizer).__name__
             self._withdraw(f"{name} in minibatches: its second moment holds their noise")
