@@ -38,6 +38,8 @@ _TORCH_EPS, _NORM_ROUNDING = 1e-6, 1e-6
 #: Bounds have few digits, such as 0.25. By the chance that a norm is so near to such a number, one
 #: gradient shows a clip, or two. Of whole data a norm may be such a number: it is so exactly then.
 _BY_ONE, _BY_TWO, _EXACT = 5e-5, 1e-2, 3e-8
+#: Minibatches have another multiple than they had where it is off by so much, and by so many errors.
+_OTHER, _ERRORS_OFF = 0.1, 6.0
 #: What is aside from a multiple of the loss is not noise where it stays in its direction: where its
 #: cosine from step to step is larger, in the mean, than so many of its errors. The spread of
 #: cosines is taken for this at least; what is smaller than rounding has no direction.
@@ -130,6 +132,8 @@ class GradientCheck:
         self._full: Any = None
         #: What the last minibatch had aside from a multiple of the loss, and cosines of successive ones.
         self._aside: Any = None
+        #: Minibatches since their multiple is looked at again, None where it is not.
+        self._again: int | None = None
         self._cosines: list[float] = []
 
     @property
@@ -199,6 +203,13 @@ class GradientCheck:
         self._lengths.add(real, full)
         products = [float(real @ real), float(real @ full), float(full @ full)]
         self._products.append(products)
+        if self._again is not None and len(self._products) >= self._again + _ENOUGH:
+            since, self._again = self._again, None
+            estimate = self._estimate(since)
+            self.off = abs(estimate.value / self.scale - 1)
+            doubt = _ERRORS_OFF * estimate.error / self.scale + _ERRORS * self.uncertainty
+            if self.off > max(doubt, _OTHER):
+                return Comparison.CHANGED
         if self.listening:
             if len(self._products) >= self._listening_ends():
                 self._end_listening()
@@ -241,9 +252,21 @@ class GradientCheck:
         """Whether the last gradient of a minibatch was the largest so far, as clipped ones are."""
         return self._norms.last or self._entries.last
 
-    def _estimate(self) -> Multiple:
+    def look_again(self) -> None:
+        """Measure the multiple of the minibatches to come, if they may be afforded."""
+        settled = self.batch is not None and not (self.listening or self.measuring)
+        if settled and self._again is None and len(self._products) + _ENOUGH <= self._most:
+            self._again = len(self._products)
+
+    @property
+    def compares(self) -> bool:
+        """Whether something is to be found out of minibatches."""
+        again = self._again is not None
+        return self.batch is None or self.listening or self.measuring or again
+
+    def _estimate(self, since: int = 0) -> Multiple:
         """The mean over steps of the coefficient of the gradient on that at all points."""
-        products = np.array(self._products)
+        products = np.array(self._products[since:])
         coefficients = products[:, 1] / products[:, 2]
         steps = len(coefficients)
         error = float(coefficients.std(ddof=1)) / math.sqrt(steps)
@@ -326,11 +349,10 @@ class GradientCheck:
         steps, estimate = len(self._products), self._estimate()
         if self.epoch is not None:
             multiple, uncertainty = self._of_epochs(self.epoch)
-            if 2 * uncertainty <= self.uncertainty:
-                self.scale, self.uncertainty = multiple, uncertainty
-                self.revision += 1
-        elif 2 * _ERRORS * estimate.error <= self.uncertainty * estimate.value:
-            self.scale, self.uncertainty = self._nearest(estimate, _FAR * estimate.error)
+        else:
+            multiple, uncertainty = self._nearest(estimate, _FAR * estimate.error)
+        if 2 * uncertainty <= self.uncertainty:
+            self.scale, self.uncertainty = multiple, uncertainty
             self.revision += 1
         small = self.uncertainty <= _SMALL
         self.measuring = not small and steps < min(self._most, _LONG)

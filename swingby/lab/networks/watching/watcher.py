@@ -49,6 +49,8 @@ _NEW_RATE = 0.1
 _SAME_SCHEDULE = 1e-6
 #: What a forecast by the law costs, in gradients of the training.
 _LAW_GRADIENTS = 100
+#: The multiple of minibatches is looked at again after so many times the steps.
+_LATER = 1.5
 #: How a multiple of the loss is said.
 _TIMES = "times those of the loss that was given"
 #: So many steps at which the learning rate changed are listed.
@@ -92,6 +94,7 @@ class Watch(Framed):
         self._rules = group_rules(optimizer)
         self._at = frozenset(at)
         self._rising = set[int]()
+        self._looked_again = 1
         self._sized = False
         self._forecasts: list[ModeForecast] = []
         self._notes: list[str] = []
@@ -384,10 +387,13 @@ class Watch(Framed):
     def _compares_next(self, shares: Floats) -> bool:
         """Whether the gradient of the next step is compared with that of the loss."""
         following = self.step + 1
-        if self._check.noisy:
-            return self._undecided or self._check.listening or self._check.measuring
         rising = {int(k) for k in np.flatnonzero(shares >= _RISING)} - self._rising
         self._rising |= rising
+        if self._check.noisy:
+            if rising or following >= _LATER * self._looked_again:
+                self._looked_again = following
+                self._check.look_again()
+            return self._check.compares
         digit = following / 10 ** math.floor(math.log10(following))
         return bool(rising) or digit in _DIGITS
 
