@@ -38,7 +38,7 @@ _TORCH_EPS, _NORM_ROUNDING = 1e-6, 1e-6
 #: Bounds have few digits, such as 0.25. By the chance that a norm is so near to such a number, one
 #: gradient shows a clip, or two. Of whole data a norm may be such a number: it is so exactly then.
 _BY_ONE, _BY_TWO, _EXACT = 5e-5, 1e-2, 3e-8
-#: Minibatches have another multiple than they had where it is off by so much, and by so many errors.
+#: Minibatches have another multiple than before where it is off by so much, and so many errors.
 _OTHER, _ERRORS_OFF = 0.1, 6.0
 #: What is aside from a multiple of the loss is not noise where it stays in its direction: where its
 #: cosine from step to step is larger, in the mean, than so many of its errors. The spread of
@@ -130,7 +130,8 @@ class GradientCheck:
         #: After how many of them the spread of gradients at single points was taken, and its log.
         self._spreads: list[tuple[int, float]] = []
         self._full: Any = None
-        #: What the last minibatch had aside from a multiple of the loss, and cosines of successive ones.
+        #: What the last minibatch had aside from a multiple of the loss, of length 1; and cosines of
+        #: that at successive steps.
         self._aside: Any = None
         #: Minibatches since their multiple is looked at again, None where it is not.
         self._again: int | None = None
@@ -144,6 +145,10 @@ class GradientCheck:
     def arm(self) -> None:
         """Take the gradient of the loss at the parameters of now."""
         self._full = self._observer.gradient(self._parameters)
+
+    def disarm(self) -> None:
+        """Drop what the next step was to be compared with."""
+        self._full = None
 
     def compare(self) -> Comparison:
         """Compare it with the gradient of the step that was taken from there."""

@@ -32,6 +32,7 @@ from swingby.lab.networks.watching.update_rule import (
     parameters_of,
 )
 from swingby.lab.networks.watching.watch_report import watch_grid, watch_records
+from swingby.lab.networks.watching.weight_changes import WeightChanges
 from swingby.report import Framed, Grid
 from swingby.report.pictures import Size, drawn
 from swingby.theory.numbers import Floats
@@ -109,6 +110,9 @@ class Watch(Framed):
             self._no_law = "the learning rate follows a schedule"
         self._next = 1
         self._handle: Any = None
+        self._changes = WeightChanges(parameters_of(optimizer))
+        #: The last step at which weights were changed by something else.
+        self._changed = -2
         self._begin(optimizer)
 
     def _begin(self, optimizer: Any) -> None:
@@ -131,6 +135,13 @@ class Watch(Framed):
             if watch is not None:
                 watch._after_step(stepped)
 
+        def before_step(stepped: Any, arguments: Any, keywords: Any) -> None:
+            watch = own()
+            if watch is not None:
+                watch._changes.before_first_step()
+            first.remove()
+
+        first = optimizer.register_step_pre_hook(before_step)
         self._handle = optimizer.register_step_post_hook(after_step)
         # A watch that nobody has any more leaves no hook.
         weakref.finalize(self, self._handle.remove).atexit = False
@@ -309,6 +320,10 @@ class Watch(Framed):
             return
         self._last_rates = _rates_of(optimizer)
         rules = group_rules(optimizer)
+        since = self._changes.seen(self.step)
+        if since is not None:
+            # The gradient that was expected is that of other weights.
+            self._check.disarm()
         if self._check.armed:
             revision = self._check.revision
             self._judge(self._check.compare(), optimizer)
@@ -320,6 +335,8 @@ class Watch(Framed):
                 self._judge(comparison, optimizer)
         if self.grade != "none" and rules != self._rules:
             self._rules_changed(rules, optimizer)
+        elif self.grade != "none" and since is not None:
+            self._weights_changed(since, optimizer)
         if self.step < self._next:
             return
         shares = self._look()
@@ -330,7 +347,7 @@ class Watch(Framed):
         if self.step in self._at and self.grade != "none" and self._last_made != self.step:
             self._renew(optimizer)
         self._next = self._next_look()
-        if self.grade != "none" and self._compares_next(shares):
+        if self.grade != "none" and (self._compares_next(shares) or since is not None):
             self._check.arm()
             self._next = self.step + 1
         elif self._check.noisy and self._check.at_largest:
@@ -506,6 +523,20 @@ class Watch(Framed):
         if (moved or now == before) and self._spent <= self._outlook.budget:
             self._look()
             self._renew(optimizer)
+
+    def _weights_changed(self, since: int, optimizer: Any) -> None:
+        """Void what was forecast for other weights, and forecast again, but not at every look."""
+        again, self._changed = since <= self._changed + 1, self.step
+        if again:
+            self._withdraw("the loop changes the weights between steps of the optimizer")
+            return
+        self._void(since, "the weights were changed")
+        self._notes.append(
+            f"step {self.step}: the weights were changed, by something else than the optimizer;"
+            " forecasts are void"
+        )
+        self._look()
+        self._renew(optimizer)
 
     def _renew(self, optimizer: Any) -> None:
         """Make a forecast from now on."""
