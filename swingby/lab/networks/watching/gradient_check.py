@@ -130,8 +130,8 @@ class GradientCheck:
         #: After how many of them the spread of gradients at single points was taken, and its log.
         self._spreads: list[tuple[int, float]] = []
         self._full: Any = None
-        #: What the last minibatch had aside from a multiple of the loss, of length 1; and cosines of
-        #: that at successive steps.
+        #: What the last minibatch had aside from a multiple of the loss, of length 1, and cosines
+        #: of that at successive steps.
         self._aside: Any = None
         #: Minibatches since their multiple is looked at again, None where it is not.
         self._again: int | None = None
