@@ -319,11 +319,14 @@ def against_torch(runs: int, seed: int) -> Grid:
     return Grid(f"torch.optim.SGD, {runs} a row", ["cell", ">right step or never"], rows)
 
 
-def in_batches(runs: int, seed: int) -> Grid:
+def in_batches(runs: int, seed: int, name: str = "") -> Grid:
     """Bars of minibatches against trainings in many orders of the samples."""
     rows = []
     for size, replacement, cell in BATCHES:
-        ratios, covered, late = [], [], []
+        kind = "replacement" if replacement else "reshuffled"
+        if name not in f"{cell.name}, {size} {kind}":
+            continue
+        ratios, covered, late, undecided = [], [], [], 0
         group = predicted(cell, runs, seed, batch=size, replacement=replacement)
         for number, run in enumerate(group):
             X = run.network[0]
@@ -343,22 +346,26 @@ def in_batches(runs: int, seed: int) -> Grid:
                     for _ in range(ORDERS)
                 ]
             )
-            crossing, error = run.schedule.crossing, run.schedule.error
-            covered.append(np.abs(seen - 0.5 - crossing) <= error + 0.5)
-            late.append((np.nanmean(seen, axis=0) - 0.5 - crossing)[-1])
+            decided = np.isfinite(run.schedule.error)
+            seen = seen[:, decided]
+            crossing, error = run.schedule.crossing[decided], run.schedule.error[decided]
+            undecided += int((~decided).sum())
+            covered.append((np.abs(seen - 0.5 - crossing) <= error + 0.5).ravel())
+            late.extend((np.nanmean(seen, axis=0) - 0.5 - crossing)[-1:])
             ratios.append(np.nanstd(seen, axis=0) / np.maximum(error / 2, 0.3))
-        kind = "replacement" if replacement else "reshuffled"
         flat = np.concatenate(ratios)
         rows.append(
             [
                 f"{cell.name}, {size} of {len(X)}, {kind}",
                 f"{np.median(flat):.2f} ({flat.min():.2f} to {flat.max():.2f})",
-                f"{np.mean(covered):.1%}",
+                f"{np.mean(np.concatenate(covered)):.1%}",
                 f"{np.mean(late):.1f}",
+                f"{undecided}",
             ]
         )
         print(*rows[-1], sep=" | ", flush=True)
     columns = ["cell", ">deviation, seen / told", ">in bars", ">mean late, last mode"]
+    columns.append(">undecided")
     return Grid(f"Minibatches, {runs} networks x {ORDERS} orders a row", columns, rows)
 
 
@@ -391,7 +398,7 @@ if __name__ == "__main__":
     if chosen.torch:
         print(against_torch(chosen.runs, chosen.seed).to_text())
     elif chosen.batches:
-        print(in_batches(chosen.runs, chosen.seed).to_text(width=140))
+        print(in_batches(chosen.runs, chosen.seed, chosen.cell or "").to_text(width=140))
     else:
         cells = SHORT if chosen.float32 else DEEP if chosen.deep else CELLS
         if chosen.cell:
