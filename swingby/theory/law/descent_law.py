@@ -346,8 +346,11 @@ class _Ends:
         rule, rest = self.flow.rule, self.modes.fit - path.W @ self.modes.root
         excess = 0.5 * float((rest**2).sum()) + self._kinetic(path, pace) / rule.multiple
         share = excess / (0.5 * (float(self.modes.sigma.min()) * (1 - self.level)) ** 2)
-        if share >= 1 or pace.rate * rule.pace < _DESCENDING:
-            return share < 1
+        # Of weights that diverge it is not a number.
+        if not share < 1:
+            return False
+        if pace.rate * rule.pace < _DESCENDING:
+            return True
         if share > _CALM or path.t < 1.1 * self._asked:
             return False
         # Near rest, larger steps fall below 2 (1 + m), by Nesterov's rule below that/(1 + 2 m).
