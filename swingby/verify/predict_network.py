@@ -111,6 +111,8 @@ def predict_network(
     batch : int, optional
         Size of minibatches. Half-times are then means over the orders of samples, and bars are two
         standard deviations over these orders (:mod:`swingby.theory.law.batch_noise`).
+        Where the noise is not of first order, they are undecided. It need not divide n: bars hold a
+        smaller last batch, and one that is dropped.
     replacement : bool
         Whether batches are drawn with replacement. If not, each epoch is reshuffled, as torch's
         DataLoader does, and bars are lower bounds: *at least*.
@@ -125,15 +127,15 @@ def predict_network(
     -------
     NetworkSchedule
         ``half_times`` and ``error`` in steps, the mode of the largest sigma first; ``explained``,
-        ``never``, ``settles``, ``retained``. ``error`` is the difference to a coarser integration
+        ``never``, ``settles``, ``retained``, ``lost``. ``error`` is the difference to a coarser integration
         of one order less in lr, plus the sizes of the terms that both neglect.
 
     Raises
     ------
     InvalidInput
         For layers that do not fit together or to the data, biases, activations, numbers that are
-        not finite, a product of layers below 1e-200, lr that is not positive, a momentum outside
-        [0, 1), or another loss.
+        not finite, samples beyond 1e50 or below 1e-50 in size, a product of layers below 1e-200, lr
+        that is not positive, a momentum outside [0, 1), another loss, or replacement without batch.
 
     References
     ----------
