@@ -127,8 +127,8 @@ def predict_network(
     -------
     NetworkSchedule
         ``half_times`` and ``error`` in steps, the mode of the largest sigma first; ``explained``,
-        ``never``, ``settles``, ``retained``, ``lost``. ``error`` is the difference to a coarser integration
-        of one order less in lr, plus the sizes of the terms that both neglect.
+        ``never``, ``settles``, ``retained``, ``lost``. ``error`` is the difference to a coarser
+        integration of one order less in lr, plus the sizes of the terms that both neglect.
 
     Raises
     ------
