@@ -186,6 +186,24 @@ def test_half_times_in_minibatches_are_in_their_bars(replacement):
     np.testing.assert_array_equal(whole.error, full.error)
 
 
+def test_reshuffled_epochs_are_quieter_along_the_flow():
+    (X, Y, layers), more = network([3, 7], {}, rate=0.002)
+    drawn, reshuffled = (
+        predict_network(layers, X=X, Y=Y, batch=10, replacement=way, **more)
+        for way in (True, False)
+    )
+    assert (reshuffled.error < 0.2 * drawn.error).all()
+
+
+def test_noise_along_the_flow_is_that_along_the_map():
+    """In steps of the flow, half-times vary as 1/sqrt(lr), by exponentials or by the adjoint."""
+    (X, Y, layers), more = network([3, 7], {}, rate=0.002)
+    flow = predict_network(layers, X=X, Y=Y, batch=10, replacement=True, **more)
+    more["lr"] *= 20
+    steps = predict_network(layers, X=X, Y=Y, batch=10, replacement=True, **more)
+    np.testing.assert_allclose(flow.error / math.sqrt(20), steps.error, rtol=0.1)
+
+
 def half_times_by_order(case, sizes, *, runs, last, **rule):
     """First steps with a_k >= 1/2 of trainings in random orders, (runs, modes)."""
     batch, replacement, drop = sizes
