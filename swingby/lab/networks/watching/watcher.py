@@ -110,6 +110,8 @@ class Watch(Framed):
             self._no_law = "the learning rate follows a schedule"
         self._next = 1
         self._handle: Any = None
+        #: The hook before the first step.
+        self._first: Any = None
         self._changes = WeightChanges(parameters_of(optimizer))
         #: The last step at which weights were changed by something else.
         self._changed = -2
@@ -139,12 +141,12 @@ class Watch(Framed):
             watch = own()
             if watch is not None:
                 watch._changes.before_first_step()
-            first.remove()
 
-        first = optimizer.register_step_pre_hook(before_step)
+        self._first = optimizer.register_step_pre_hook(before_step)
         self._handle = optimizer.register_step_post_hook(after_step)
         # A watch that nobody has any more leaves no hook.
-        weakref.finalize(self, self._handle.remove).atexit = False
+        for handle in (self._first, self._handle):
+            weakref.finalize(self, handle.remove).atexit = False
 
     @property
     def grade(self) -> str:
@@ -249,6 +251,7 @@ class Watch(Framed):
     def close(self) -> None:
         """Take the hook off the optimizer; what was seen stays."""
         if self._handle is not None:
+            self._first.remove()
             self._handle.remove()
             self._handle = None
 
@@ -314,6 +317,7 @@ class Watch(Framed):
         )
 
     def _attend(self, optimizer: Any) -> None:
+        self._first.remove()
         if self._observer.model is None:
             self._notes.append(f"the watch ended at step {self.step}: the model is gone")
             self.close()
