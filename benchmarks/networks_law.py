@@ -103,8 +103,15 @@ BATCHES = (
     (10, True, LawCell("rate .1", rate=0.1)),
     (10, True, LawCell("scale 1e-4", data={"scale": 1e-4})),
     (10, True, LawCell("m .9, rate .002", momentum=0.9, rate=0.002)),
+    (10, True, LawCell("m .9", momentum=0.9)),
+    (10, True, LawCell("m .95, rate .1", momentum=0.95, rate=0.1)),
+    (10, True, LawCell("Nesterov .9", momentum=0.9, nesterov=True)),
     (10, True, _three("scale .1")),
     (10, False, LawCell("base")),
+    (10, False, LawCell("m .9", momentum=0.9)),
+    (30, False, LawCell("m .95, rate .1", momentum=0.95, rate=0.1)),
+    (30, False, LawCell("base")),
+    (70, False, LawCell("base")),
     (10, False, LawCell("n 1000", data={"n": 1000})),
     (10, False, _three("scale .1")),
     (10, False, LawCell("noise 1", data={"noise": 1.0})),
@@ -312,11 +319,14 @@ def against_torch(runs: int, seed: int) -> Grid:
     return Grid(f"torch.optim.SGD, {runs} a row", ["cell", ">right step or never"], rows)
 
 
-def in_batches(runs: int, seed: int) -> Grid:
+def in_batches(runs: int, seed: int, name: str = "") -> Grid:
     """Bars of minibatches against trainings in many orders of the samples."""
     rows = []
     for size, replacement, cell in BATCHES:
-        ratios, covered, late = [], [], []
+        kind = "replacement" if replacement else "reshuffled"
+        if name not in f"{cell.name}, {size} {kind}":
+            continue
+        ratios, covered, late, undecided = [], [], [], 0
         group = predicted(cell, runs, seed, batch=size, replacement=replacement)
         for number, run in enumerate(group):
             X = run.network[0]
@@ -330,27 +340,32 @@ def in_batches(runs: int, seed: int) -> Grid:
                         last,
                         loss=cell.loss,
                         momentum=cell.momentum,
+                        nesterov=cell.nesterov,
                         batches=orders(rng, len(X), size, replacement),
                     )[0][0]
                     for _ in range(ORDERS)
                 ]
             )
-            crossing, error = run.schedule.crossing, run.schedule.error
-            covered.append(np.abs(seen - 0.5 - crossing) <= error + 0.5)
-            late.append((np.nanmean(seen, axis=0) - 0.5 - crossing)[-1])
+            decided = np.isfinite(run.schedule.error)
+            seen = seen[:, decided]
+            crossing, error = run.schedule.crossing[decided], run.schedule.error[decided]
+            undecided += int((~decided).sum())
+            covered.append((np.abs(seen - 0.5 - crossing) <= error + 0.5).ravel())
+            late.extend((np.nanmean(seen, axis=0) - 0.5 - crossing)[-1:])
             ratios.append(np.nanstd(seen, axis=0) / np.maximum(error / 2, 0.3))
-        kind = "replacement" if replacement else "reshuffled"
         flat = np.concatenate(ratios)
         rows.append(
             [
                 f"{cell.name}, {size} of {len(X)}, {kind}",
                 f"{np.median(flat):.2f} ({flat.min():.2f} to {flat.max():.2f})",
-                f"{np.mean(covered):.1%}",
+                f"{np.mean(np.concatenate(covered)):.1%}",
                 f"{np.mean(late):.1f}",
+                f"{undecided}",
             ]
         )
         print(*rows[-1], sep=" | ", flush=True)
     columns = ["cell", ">deviation, seen / told", ">in bars", ">mean late, last mode"]
+    columns.append(">undecided")
     return Grid(f"Minibatches, {runs} networks x {ORDERS} orders a row", columns, rows)
 
 
@@ -363,7 +378,7 @@ def orders(rng: np.random.Generator, n: int, size: int, replacement: bool) -> An
             return rng.integers(0, n, size)
         if not current:
             order = rng.permutation(n)
-            current.extend(order[i : i + size] for i in range(0, n - size + 1, size))
+            current.extend(order[i : i + size] for i in range(0, n, size))
             current.reverse()
         return current.pop()
 
@@ -383,7 +398,7 @@ if __name__ == "__main__":
     if chosen.torch:
         print(against_torch(chosen.runs, chosen.seed).to_text())
     elif chosen.batches:
-        print(in_batches(chosen.runs, chosen.seed).to_text(width=140))
+        print(in_batches(chosen.runs, chosen.seed, chosen.cell or "").to_text(width=140))
     else:
         cells = SHORT if chosen.float32 else DEEP if chosen.deep else CELLS
         if chosen.cell:

@@ -26,7 +26,7 @@ from swingby.verify.layer_order import (
 )
 
 #: The multiple g of -(K - W S) that each loss has for its gradient, from n rows and q columns.
-LOSSES: dict[str, Callable[[int, int], float]] = {
+LOSSES: dict[str, Callable[[float, int], float]] = {
     "half": lambda n, q: 1.0,
     "mse": lambda n, q: 2.0 / q,
     "sum": lambda n, q: 2.0 * n,
@@ -36,6 +36,8 @@ _LOSS_WORDS = (
     '"mse" (the mean over all entries: torch.nn.MSELoss()) or "sum" (MSELoss(reduction="sum")); '
     f"there is no law for others: {ELSEWHERE}"
 )
+#: Squares of larger samples, and of smaller ones, leave the floats.
+_LARGEST = 1e50
 _CHAIN = "must be a sequence of matrices, one per layer, in the order of application"
 #: Modules of torch that leave a matrix of samples as it is.
 _NEUTRAL = ("Identity", "Flatten")
@@ -233,10 +235,15 @@ def read_samples(X: Any, Y: Any, matrices: Sequence[Any]) -> tuple[Floats, Float
         raise InvalidInput("Y", "numbers of classes", words)
     if not x.any() or not y.any():
         raise InvalidInput("X" if not x.any() else "Y", "zeros", "must not be all zeros")
+    for name, array in (("X", x), ("Y", y)):
+        size = float(np.abs(array).max())
+        if not 1 / _LARGEST <= size <= _LARGEST:
+            words = f"must be scaled to a size between {1 / _LARGEST:g} and {_LARGEST:g}: "
+            raise InvalidInput(name, size, f"{words}{name} / abs({name}).max()")
     return x, y
 
 
-def loss_multiple(loss: object, n: int, q: int) -> float:
+def loss_multiple(loss: object, n: float, q: int) -> float:
     """g, by which the gradient of a loss is the multiple of -(K - W S)."""
     if isinstance(loss, str) and loss in LOSSES:
         return LOSSES[loss](n, q)

@@ -69,10 +69,11 @@ class NetworkSchedule(Pictured, ReadOnly):
     #: *undecided*, and why.
     verdict: Verdict
     reasons: tuple[str, ...]
-    #: First step from which on a_k stays at 1/2 or above; inf for never. It differs from
-    #: `half_times` where a layer is narrower than there are modes: such a network may swap them.
+    #: First step from which on a_k stays at 1/2 or above; inf for never, nan where undecided. It
+    #: differs from `half_times` where a mode is lost: a layer narrower than there are modes may
+    #: swap them, momentum may overshoot, weight decay may shrink what was learned at the start.
     retained: Floats
-    #: a_k where it settles, of modes that are never learned, else nan.
+    #: a_k where it settles, of modes that are never learned or lost for good, else nan.
     settles: Floats
     #: Share of the variance of the best linear fit that each mode explains.
     explained: Floats
@@ -107,6 +108,16 @@ class NetworkSchedule(Pictured, ReadOnly):
     def bottleneck(self) -> bool:
         """Whether a layer is too narrow for all modes."""
         return min(self.widths) < len(self.modes.sigma)
+
+    @property
+    def lost(self) -> Booleans:
+        """Modes that are learned and lost again, for a while or for good, shape (m,)."""
+        return np.isfinite(self.half_times) & (self.retained > self.half_times)
+
+    @property
+    def _shows_losses(self) -> bool:
+        """Whether a table says from when on modes are retained."""
+        return self.bottleneck or bool(self.lost.any())
 
     @named
     def evaluate(self, t: ArrayLike) -> Floats:
@@ -160,12 +171,12 @@ class NetworkSchedule(Pictured, ReadOnly):
         below = [f"{self.verdict}: {'; '.join(self.reasons)}"] if self.reasons else []
         columns = ["entry", ">half at step"] if self.task is not None else ["mode", ">variance"]
         if self.task is None:
-            columns.append(">first learned" if self.bottleneck else ">learned at step")
+            columns.append(">first learned" if self._shows_losses else ">learned at step")
         at_least = self.batch is not None and not self.replacement
         columns.append(">+- at least" if at_least else ">+-")
-        if self.bottleneck:
+        if self._shows_losses:
             columns.append(">retained from")
-        if self.never.any() and np.isfinite(self.settles).any():
+        if np.isfinite(self.settles).any():
             columns.append(">settles at")
         return Grid("Predicted half-times", columns, rows, above=above, below=below)
 
@@ -176,10 +187,10 @@ class NetworkSchedule(Pictured, ReadOnly):
             cells.append(percent(self.explained[k]))
         cells.append("undecided" if math.isnan(time) else steps_text(time, 0))
         cells.append(self.bar(k))
-        if self.bottleneck:
+        if self._shows_losses:
             last = self.retained[k]
             cells.append("undecided" if math.isnan(last) else steps_text(last, 0))
-        if self.never.any() and np.isfinite(self.settles).any():
+        if np.isfinite(self.settles).any():
             cells.append("" if math.isnan(self.settles[k]) else f"{self.settles[k]:.2f}")
         return cells
 

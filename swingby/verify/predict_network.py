@@ -16,7 +16,7 @@ from swingby.theory.growth import require_accuracy
 from swingby.theory.law.descent_flow import Descent
 from swingby.theory.law.rounding import rounding_bars
 from swingby.theory.linear_modes import LinearModes, data_modes, task_modes
-from swingby.theory.numbers import Floats
+from swingby.theory.numbers import Booleans, Floats
 from swingby.theory.task import SIMTask, as_task
 from swingby.theory.verdict import Verdict
 from swingby.verify import network_input
@@ -43,6 +43,7 @@ _FAINT = 1e-8
 GRADIENTS = 150_000
 #: The bar of the law for any data, beside the difference to a coarser path: of the time; in steps.
 _RELATIVE, _ABSOLUTE = 1e-6, 1e-3
+_CHAOTIC = "lr is near instability, where rounding grows into other half-times"
 #: Modes whose sigma are nearer to each other than this have directions by rounding alone.
 _TIED = 1e-9
 
@@ -110,6 +111,8 @@ def predict_network(
     batch : int, optional
         Size of minibatches. Half-times are then means over the orders of samples, and bars are two
         standard deviations over these orders (:mod:`swingby.theory.law.batch_noise`).
+        Where the noise is not of first order, they are undecided. It need not divide n: bars hold a
+        smaller last batch, and one that is dropped.
     replacement : bool
         Whether batches are drawn with replacement. If not, each epoch is reshuffled, as torch's
         DataLoader does, and bars are lower bounds: *at least*.
@@ -124,15 +127,15 @@ def predict_network(
     -------
     NetworkSchedule
         ``half_times`` and ``error`` in steps, the mode of the largest sigma first; ``explained``,
-        ``never``, ``settles``, ``retained``. ``error`` is the difference to a coarser integration
-        of one order less in lr, plus the sizes of the terms that both neglect.
+        ``never``, ``settles``, ``retained``, ``lost``. ``error`` is the difference to a coarser
+        integration of one order less in lr, plus the sizes of the terms that both neglect.
 
     Raises
     ------
     InvalidInput
         For layers that do not fit together or to the data, biases, activations, numbers that are
-        not finite, a product of layers below 1e-200, lr that is not positive, a momentum outside
-        [0, 1), or another loss.
+        not finite, samples beyond 1e50 or below 1e-50 in size, a product of layers below 1e-200, lr
+        that is not positive, a momentum outside [0, 1), another loss, or replacement without batch.
 
     References
     ----------
@@ -186,18 +189,24 @@ def predict_network(
     q, p = modes.K.shape
     layers = network_input.read_layers(matrices, p, q, narrow=accuracy == "full")
     size = n if batch is None else network_input.read_batch(batch, n)
-    rule = Descent(h, network_input.loss_multiple(loss, size, q), m, bool(nesterov), decay)
+    # An epoch's last batch may be smaller, of which a sum is smaller, too.
+    points = size if replacement else n / math.ceil(n / size)
+    if replacement and batch is None:
+        words = "must come with the size of minibatches: batch=10, replacement=True"
+        raise InvalidInput("replacement", replacement, words)
+    rule = Descent(h, network_input.loss_multiple(loss, points, q), m, bool(nesterov), decay)
     wide = min(min(layer.shape) for layer in layers) >= len(modes.sigma)
     if task is not None and plain and wide:
         times = _of_task(layers, np.asarray(task.signal, dtype=np.float64), h, accuracy)
     else:
-        times = _of_data(layers, modes, rule, gradients)
-        times = _with_rounding(times, layers, max(map(numbers.spacing, matrices)))
+        spacing = max(map(numbers.spacing, matrices))
+        times = _of_data(layers, modes, rule, gradients, spacing)
+        times = _with_rounding(times, layers, spacing)
         if task is not None:
             times = _all_concepts(times, task, layers)
     if samples is not None and batch is not None and size < n:
         times = _in_batches(
-            times, layers, samples, modes, rule, size, replacement=bool(replacement)
+            times, layers, samples, modes, rule, size, replacement=bool(replacement), loss=loss
         )
     order = _order(times, "concepts" if task is not None else "modes")
     signal = None if task is None else np.asarray(task.signal, dtype=np.float64)
@@ -275,9 +284,11 @@ def _of_task(layers: list[Floats], signal: Floats, h: float, accuracy: str) -> _
     return _Times(crossing, error, crossing, np.full(len(signal), np.nan), reasons)
 
 
-def _of_data(layers: list[Floats], modes: LinearModes, rule: Descent, gradients: int) -> _Times:
+def _of_data(
+    layers: list[Floats], modes: LinearModes, rule: Descent, gradients: int, spacing: float
+) -> _Times:
     """Half-times by the fine path, with bars from the coarse one."""
-    from swingby.theory.law.descent_law import mode_times
+    from swingby.theory.law.descent_law import amplified_rounding, mode_times
     from swingby.theory.law.descent_path import COARSE
 
     fine = mode_times(layers, modes, rule, gradients=gradients)
@@ -286,22 +297,46 @@ def _of_data(layers: list[Floats], modes: LinearModes, rule: Descent, gradients:
     with np.errstate(invalid="ignore"):
         error = np.abs(first - coarse.first) + _RELATIVE * first + _ABSOLUTE
     error = np.where((first == 0) | (np.isinf(first) & np.isinf(coarse.first)), 0.0, error)
-    unknown = np.isnan(first)
+    unknown, open_ = np.isnan(first), np.isnan(fine.retained)
     if unknown.any():
         reasons.append(f"half-time of mode {_concept_numbers(unknown)}: {fine.reason}")
-    elif np.isnan(fine.retained).any():
-        which = _concept_numbers(np.isnan(fine.retained))
-        reasons.append(f"whether mode {which} is retained: {fine.reason}")
-    open_ = ~unknown & ~np.isfinite(error)
-    if open_.any():
+    elif open_.any():
+        reasons.append(_retained_words(open_, fine.reason))
+    without = ~unknown & ~np.isfinite(error)
+    if without.any():
         words = f"the coarser path differs: {coarse.reason or 'learned or never'}"
-        reasons.append(f"no bar for mode {_concept_numbers(open_)}: {words}")
-    tied = np.abs(np.diff(modes.sigma)) < _TIED * modes.sigma[0]
-    if tied.any() and not np.array_equal(modes.K, modes.S):
-        which = _concept_numbers(np.append(tied, False) | np.append(False, tied))
-        reasons.append(f"modes {which} have the same sigma: their directions are arbitrary")
+        reasons.append(f"no bar for mode {_concept_numbers(without)}: {words}")
+    amplified, fleeting = amplified_rounding(
+        fine, layers, modes, rule, spacing=spacing, gradients=gradients
+    )
+    retained = np.where(fleeting, np.nan, fine.retained)
+    chaotic = ~unknown & np.isinf(amplified)
+    if chaotic.any():
+        reasons.append(f"no bar for mode {_concept_numbers(chaotic)}: {_CHAOTIC}")
+    elif fleeting.any() and not open_.any():
+        reasons.append(_retained_words(fleeting, _CHAOTIC))
+    error = error + amplified
+    if not np.array_equal(modes.K, modes.S):
+        reasons += _tied(modes.sigma)
     error = np.where(np.isnan(error), np.inf, error)
-    return _Times(first, error, fine.retained, fine.settles, reasons)
+    return _Times(first, error, retained, fine.settles, reasons)
+
+
+def _tied(sigma: Floats) -> list[str]:
+    """Which modes, of descending sigma, have one and the same."""
+    apart = np.flatnonzero(np.abs(np.diff(sigma)) >= _TIED * sigma[0]) + 1
+    groups = [group for group in np.split(np.arange(len(sigma)), apart) if len(group) > 1]
+    return [
+        f"modes {', '.join(f'{k + 1}' for k in group)} have the same sigma: their directions are "
+        "arbitrary"
+        for group in groups
+    ]
+
+
+def _retained_words(which: Booleans, reason: str) -> str:
+    """Why it is undecided whether modes that are learned stay so."""
+    verb = "is" if which.sum() == 1 else "are"
+    return f"from when on mode {_concept_numbers(which)} {verb} retained: {reason}"
 
 
 def _with_rounding(times: _Times, layers: list[Floats], spacing: float) -> _Times:
@@ -338,6 +373,7 @@ def _in_batches(
     batch: int,
     *,
     replacement: bool,
+    loss: str,
 ) -> _Times:
     """Half-times in minibatches: their mean, and two deviations in their bars."""
     from swingby.theory.law.batch_noise import DEVIATIONS, batch_spread
@@ -346,8 +382,20 @@ def _in_batches(
     X, Y = samples[0] @ modes.directions, samples[1]
     state, modes = principal(layers, modes)
     delay, deviation = batch_spread(
-        state.layers, X, Y, modes, rule, times.first, batch=batch, replacement=replacement
+        state.layers,
+        X,
+        Y,
+        modes,
+        rule,
+        times.first,
+        batch=batch,
+        replacement=replacement,
+        summed=loss == "sum",
     )
+    beyond = np.isinf(deviation)
+    if beyond.any():
+        words = "the noise of minibatches is too large for its theory of first order"
+        times.reasons.append(f"no bar for mode {_concept_numbers(beyond)}: {words}")
     return times._replace(
         first=times.first + delay,
         error=times.error + DEVIATIONS * deviation,

@@ -438,7 +438,7 @@ def test_momentum_that_was_left_out_is_named():
 
 
 def test_minibatches_are_warned_of_and_stay_in_their_bars():
-    order = np.random.default_rng(0).integers(0, len(X), (901, 1))
+    order = np.random.default_rng(0).integers(0, len(X), (901, 4))
     records = run(X, Y, START, 0.02, 900, rows=order.__getitem__)[::10]
     with pytest.warns(SwingbyWarning, match=r"minibatches \(batch=\)|times as fast"):
         full = compare_network(records, X=X, Y=Y, lr=0.02, every=10)
@@ -446,7 +446,7 @@ def test_minibatches_are_warned_of_and_stay_in_their_bars():
     assert full.verdict == "fails"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        table = compare_network(records, X=X, Y=Y, lr=0.02, every=10, batch=1, replacement=True)
+        table = compare_network(records, X=X, Y=Y, lr=0.02, every=10, batch=4, replacement=True)
     assert table.verdict == "holds"
     assert (table.schedule.error > full.schedule.error).all()
 

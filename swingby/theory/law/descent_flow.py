@@ -199,7 +199,8 @@ class DescentFlow(LayerFlow):
     def rate(self, y: Floats) -> float:
         """A bound of the norm of the Jacobian of f, from spectral norms."""
         layers = self.layers(y)
-        norms = [_norm(layer) for layer in layers]
+        # Of weights that diverge, products are infinite.
+        norms = [np.float64(_norm(layer)) for layer in layers]
         rest = _norm(self.residual(self.product(y)))
         everything = range(len(norms))
         learned = sum(math.prod(norms[j] for j in everything if j != i) ** 2 for i in everything)
@@ -212,7 +213,7 @@ class DescentFlow(LayerFlow):
             if pairs
             else 0.0
         )
-        return self._input_norm * learned + rest * growing + self.rule.decay
+        return float(self._input_norm * learned + rest * growing + self.rule.decay)
 
     def step(self, y: Floats, v: Floats) -> tuple[Floats, Floats, Floats]:
         """A step of the map: weights and velocity after it, and W before it."""

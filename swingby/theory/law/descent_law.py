@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import brentq
@@ -49,6 +49,18 @@ _DESCENDING = 1.0
 _FURTHER = 500
 #: Of weights that move, but not so that floats would show it beside the others.
 _TOO_SLOW = "the gradient is 0 but for rounding"
+#: lr rho from which steps may be unstable: beyond 4/3 by Nesterov's rule, else beyond 2.
+_NEAR_INSTABILITY = 1.0
+#: So many paths begin so many roundings away; a bar is so many times what they differ by, since
+#: they are a sample; and beyond that of steps there is none.
+_TWINS, _ROUNDINGS, _SAMPLED, _ANOTHER_STEP = 3, 512.0, 3.0, 0.5
+#: Modes may be lost for so many times as long as it took to learn all; oscillations die out in so
+#: many times (1 + m)/(1 - m) steps.
+_LONGER, _DAMPED = 5.0, 20.0
+_RESTLESS = "training does not come to rest"
+#: Of what would lose a mode, so much is left near rest; steps are stable there where their rate is
+#: so far below what is not.
+_CALM, _WELL_BELOW = 1e-6, 0.999
 #: A crossing between steps is found to so many steps.
 _RESOLUTION = 1e-4
 
@@ -68,6 +80,8 @@ class ModeTimes:
     #: Values of the field that it cost, and the step at which it ended.
     evaluations: int
     end: float
+    #: The largest lr times rho on the way.
+    fastest: float = 0.0
 
 
 class State(NamedTuple):
@@ -118,24 +132,30 @@ def mode_times(
     longest: float = 1e15,
     velocity: Sequence[Floats] | None = None,
     level: float = HALF,
+    to_rest: bool = True,
 ) -> ModeTimes:
     """Times at which modes reach a level, from now on.
 
     `gradients` bounds the cost, `longest` the wait in steps. `velocity`, of each layer: that of a
     run in progress, minus the momentum buffers of torch. The modes may be the largest alone of a
-    fit that has more.
+    fit that has more. Without `to_rest` it is open from when on those are retained that all fit.
     """
     state, modes = principal(layers, modes, velocity)
     flow = DescentFlow(state.layers, modes.K, modes.S, rule, accuracy.order)
     moving = None if state.velocity is None else packed(state.velocity)
     path = DescentPath(flow, packed(state.layers), accuracy, moving)
     watch = _Watch(modes, path.W, level)
-    ends = _Ends(modes, flow, level, rank=min(min(layer.shape) for layer in state.layers))
-    reason = ""
-    while not (watch.all_learned and ends.all_fit):
+    ends = _Ends(modes, flow, path.W, level, rank=min(min(layer.shape) for layer in state.layers))
+    reason, fastest, last = "", 0.0, np.inf
+    while True:
         pace = path.pace()
-        if path.t >= longest:
-            reason = "the wait is longer than is predicted"
+        fastest = max(fastest, rule.lr * pace.rate)
+        if watch.all_learned and ends.all_fit:
+            if not to_rest or (not rule.decay and ends.none_is_lost(path, pace, watch)):
+                break
+            last = min(last, _LONGER * path.t + _FURTHER + _DAMPED * rule.memory)
+        if path.t >= min(last, longest):
+            reason = "the wait is longer than is predicted" if last > longest else _RESTLESS
         elif not np.isfinite([pace.coarseness, pace.motion]).all():
             break
         elif flow.evaluations > gradients:
@@ -152,12 +172,52 @@ def mode_times(
             break
         with np.errstate(all="ignore"):
             watch.follow(path.advance(pace, longest))
-    diverged = "" if reason else _divergence(path)
-    if diverged:
-        # Weights on their way to infinity pass every level.
-        reason = diverged
-        watch.first[:] = watch.retained[:] = watch.settles[:] = np.nan
-    return ModeTimes(watch.first, watch.retained, watch.settles, reason, flow.evaluations, path.t)
+            ends.look(path)
+    if not reason:
+        reason = _divergence(path)
+        if reason:
+            # Weights on their way to infinity pass every level.
+            watch.forget_after(ends.calm)
+    if reason and to_rest:
+        # A mode may be lost later.
+        watch.retained[:] = np.nan
+    return ModeTimes(
+        watch.first, watch.retained, watch.settles, reason, flow.evaluations, path.t, fastest
+    )
+
+
+def amplified_rounding(
+    times: ModeTimes,
+    layers: Sequence[Floats],
+    modes: LinearModes,
+    rule: Descent,
+    *,
+    spacing: float,
+    **options: Any,
+) -> tuple[Floats, Booleans]:
+    """What rounding may move half-times by, in steps, and whether it moves when modes are retained.
+
+    Where steps are near to instability a path may be chaotic: what floats of some `spacing` round
+    away grows with every step. By paths that begin some roundings away; inf where those are learned
+    at other steps. `options`: as for :func:`mode_times`.
+    """
+    bars = np.zeros((2, len(times.first)))
+    if times.fastest < _NEAR_INSTABILITY:
+        return bars[0], bars[1] > 0
+    for seed in range(_TWINS):
+        rng = np.random.default_rng(seed)
+        moved = [
+            layer * (1 + _ROUNDINGS * spacing * rng.choice([-1.0, 1.0], layer.shape))
+            for layer in layers
+        ]
+        twin = mode_times(moved, modes, rule, **options)
+        own, other = np.stack([times.first, times.retained]), np.stack([twin.first, twin.retained])
+        with np.errstate(invalid="ignore"):
+            apart = np.where(own == other, 0.0, np.abs(own - other))
+        bars = np.maximum(bars, np.where(np.isnan(own), 0.0, np.nan_to_num(apart, nan=np.inf)))
+    bars *= _SAMPLED
+    bars = np.where(bars > _ANOTHER_STEP, np.inf, bars)
+    return bars[0], np.isinf(bars[1])
 
 
 def _divergence(path: DescentPath) -> str:
@@ -227,6 +287,10 @@ class _Watch:
             return high
         return float(brentq(above, low, high, xtol=_RESOLUTION, rtol=1e-14))
 
+    def forget_after(self, last: float) -> None:
+        """What was learned after some step is open."""
+        self.first[self.first > last] = np.nan
+
     def settle(self, levels: Floats) -> None:
         """What was not learned up to now never is, and rests at `levels`."""
         self.settles = np.where(self.levels < self.level, levels, np.nan)
@@ -237,7 +301,9 @@ class _Watch:
 class _Ends:
     """Whether it is decided what is never learned."""
 
-    def __init__(self, modes: LinearModes, flow: DescentFlow, level: float, rank: int) -> None:
+    def __init__(
+        self, modes: LinearModes, flow: DescentFlow, W: Floats, level: float, rank: int
+    ) -> None:
         self.modes, self.flow, self.level, self.rank = modes, flow, level, rank
         self.order = np.argsort(-modes.sigma, kind="stable")
         #: Of all modes of the fit.
@@ -245,28 +311,60 @@ class _Ends:
         #: Whether all modes fit through the narrowest layer.
         self.all_fit = rank >= len(modes.sigma)
         self._asked = 0.0
+        #: The last look at which the loss was not above that of the start.
+        self.calm, self._start = 0.0, float(np.linalg.norm(modes.fit - W @ modes.root))
         #: Where levels settle; nan where that is not known.
         self.rest = np.full(len(modes.sigma), np.nan)
+
+    def look(self, path: DescentPath) -> None:
+        """Note how far the fit is."""
+        rest = float(np.linalg.norm(self.modes.fit - path.W @ self.modes.root))
+        if rest <= self._start:
+            self.calm = path.t
 
     def decided(self, path: DescentPath, pace: Pace, watch: _Watch) -> bool:
         """Whether no a_k crosses the level any more."""
         rule = self.flow.rule
         if pace.rate * rule.pace < _DESCENDING:
-            if not rule.decay and not self.all_fit and self._in_the_last_basin(path, watch):
+            if not rule.decay and not self.all_fit and self._in_the_last_basin(path, pace, watch):
                 return True
-            if rule.decay and len(self.flow.shapes) <= 2 and self._gap_closed(path, watch):
+            if rule.decay and len(self.flow.shapes) <= 2 and self._gap_closed(path, pace, watch):
                 return True
-        if rule.decay and len(self.flow.shapes) > 2 and self._vanishing(path):
+        if rule.decay and len(self.flow.shapes) > 2 and self._vanishing(path, pace):
             return True
         if (not rule.decay and self.all_fit) or pace.motion > _SLOW:
             return False
         return self._stable(path, pace)
 
-    def _vanishing(self, path: DescentPath) -> bool:
+    def none_is_lost(self, path: DescentPath, pace: Pace, watch: _Watch) -> bool:
+        """Whether no mode falls below the level any more, of a path that has learned all.
+
+        F is at least half the square of sigma_k (1 - a_k).
+        """
+        if (watch.levels < self.level).any():
+            return False
+        rule, rest = self.flow.rule, self.modes.fit - path.W @ self.modes.root
+        excess = 0.5 * float((rest**2).sum()) + self._kinetic(path, pace) / rule.multiple
+        share = excess / (0.5 * (float(self.modes.sigma.min()) * (1 - self.level)) ** 2)
+        # Of weights that diverge it is not a number.
+        if not share < 1:
+            return False
+        if pace.rate * rule.pace < _DESCENDING:
+            return True
+        if share > _CALM or path.t < 1.1 * self._asked:
+            return False
+        # Near rest, larger steps fall below 2 (1 + m), by Nesterov's rule below that/(1 + 2 m).
+        self._asked, rate = path.t, pace.rate
+        if self.flow.size <= _DENSE:
+            rate = -float(np.linalg.eigvalsh(self.flow.jacobian(0.0, path.y))[0]) / rule.pace
+        stable = 2 * (1 + rule.momentum) / (1 + 2 * rule.momentum * rule.nesterov)
+        return rule.lr * rate < _WELL_BELOW * stable
+
+    def _vanishing(self, path: DescentPath, pace: Pace) -> bool:
         """Whether layers are so small that decay takes all of them to 0."""
         flow, depth = self.flow, len(self.flow.shapes)
-        norm = max(float(np.linalg.norm(layer, 2)) for layer in flow.layers(path.y))
-        norm += flow.rule.pace * float(np.linalg.norm(path.v))
+        norm = np.float64(max(np.linalg.norm(layer, 2) for layer in flow.layers(path.y)))
+        norm += flow.rule.pace * float(np.linalg.norm(path.velocity(pace)))
         driven = float(np.linalg.norm(flow.K, 2)) + norm**depth * float(np.linalg.norm(flow.S, 2))
         reach = norm**depth * np.linalg.norm(self.modes.inputs, axis=1) / self.modes.sigma
         if 2 * driven * norm ** (depth - 2) >= flow.rule.decay or (reach >= self.level).any():
@@ -274,16 +372,16 @@ class _Ends:
         self.rest = np.zeros(len(reach))
         return True
 
-    def _kinetic(self, path: DescentPath) -> float:
+    def _kinetic(self, path: DescentPath, pace: Pace) -> float:
         """What momentum may still add to the loss."""
-        rule = self.flow.rule
-        return 0.5 * rule.lr * rule.momentum * float(path.v @ path.v)
+        rule, v = self.flow.rule, path.velocity(pace)
+        return 0.5 * rule.lr * rule.momentum * float(v @ v)
 
-    def _in_the_last_basin(self, path: DescentPath, watch: _Watch) -> bool:
+    def _in_the_last_basin(self, path: DescentPath, pace: Pace, watch: _Watch) -> bool:
         modes, r, s = self.modes, self.rank, self.sorted**2
         rest = modes.fit - path.W @ modes.root
         excess = 0.5 * float((rest**2).sum() - s[r:].sum())
-        excess += self._kinetic(path) / self.flow.rule.multiple
+        excess += self._kinetic(path, pace) / self.flow.rule.multiple
         largest, level = np.isin(np.arange(len(modes.sigma)), self.order[:r]), self.level
         near = np.array_equal(watch.levels >= level, largest)
         # What is lacking of the largest is half as much as may be, and what others have, too.
@@ -292,23 +390,21 @@ class _Ends:
             return True
         return False
 
-    def _gap_closed(self, path: DescentPath, watch: _Watch) -> bool:
+    def _gap_closed(self, path: DescentPath, pace: Pace, watch: _Watch) -> bool:
         """By duality, of the convex problem below the loss."""
         modes, rule, W = self.modes, self.flow.rule, path.W
         decay = rule.decay / rule.multiple
         if len(self.flow.shapes) == 1:
             # Strongly convex in W, too, by the decay.
             f = self.flow.field_and_product(path.y)[0] / rule.multiple
-            gap = float(f @ f) / (2 * decay) + self._kinetic(path) / rule.multiple
+            gap = float(f @ f) / (2 * decay) + self._kinetic(path, pace) / rule.multiple
             reach = 2 * np.sqrt(2 * gap / decay) * np.linalg.norm(modes.inputs, axis=1)
             reach = reach / modes.sigma
         else:
             gap = duality_gap(modes, decay, W, 0.5 * decay * float(path.y @ path.y))
-            gap += self._kinetic(path) / rule.multiple
+            gap += self._kinetic(path, pace) / rule.multiple
             reach = 2 * np.sqrt(2 * gap) / modes.sigma
-        # Where all modes fit, those that are learned do not matter any more.
-        matters = ~watch.learned if self.all_fit else np.full(len(reach), True)
-        if (np.abs(watch.levels - self.level) <= reach)[matters].any():
+        if (np.abs(watch.levels - self.level) <= reach).any():
             return False
         if (watch.levels >= self.level)[~watch.learned].any():
             return False

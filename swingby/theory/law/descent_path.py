@@ -71,8 +71,9 @@ class Segment:
     end: float
     #: W at every step of the map, or at both ends.
     products: Floats
-    #: W at a time of the flow; None for the map.
+    #: W at a time of the flow; None for the map, whose velocity at the start is the other.
     inside: Callable[[float], Floats] | None = None
+    velocity: Floats | None = None
 
     def product(self, t: float) -> Floats:
         """W at a time; between steps of the map on a straight line."""
@@ -120,8 +121,13 @@ class DescentPath:
             flow, rate = self.flow, self.flow.rate(self.y)
             size = rate * float(np.linalg.norm(self.y))
             slopes = flow.field_and_product(self.y)[0]
-            motion = float(np.linalg.norm(slopes)) / size if size > 0 else 0.0
+            # Weights that are all 0 may still have a gradient.
+            motion = float(np.linalg.norm(slopes)) / size if size > 0 else float(slopes.any())
         return Pace(rate, rate * flow.rule.pace * flow.rule.memory, motion, slopes)
+
+    def velocity(self, pace: Pace) -> Floats:
+        """The velocity now; along a flow that of the slopes."""
+        return pace.slopes / (1 - self.flow.rule.momentum) if self._smooth else self.v
 
     def advance(self, pace: Pace, last: float) -> Segment:
         """Go on, in explicit steps not beyond the step `last`."""
@@ -219,10 +225,10 @@ class DescentPath:
         if self._starting > 0:
             count = min(count, self._starting)
             self._starting -= count
-        products, v = [], self.v
+        products, first, v = [], self.v, self.v
         for _ in range(count):
             y, v, W = flow.step(y, v)
             products.append(W)
         self.y, self.v, self.W = y, v, flow.product(y)
         self.t = start + count
-        return Segment(start, self.t, np.stack([*products, self.W]))
+        return Segment(start, self.t, np.stack([*products, self.W]), velocity=first)

@@ -24,7 +24,7 @@ from swingby.theory.numbers import Floats
 #: Steps of the method, and after how many the gap is looked at.
 _MOST, _LOOK = 20_000, 50
 #: A level is known so well.
-_DIGITS = 0.003
+_DIGITS = 1e-4
 
 
 def duality_gap(modes: LinearModes, decay: float, W: Floats, penalty: float) -> float:

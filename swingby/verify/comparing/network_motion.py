@@ -79,7 +79,8 @@ def require_network_motion(
     if mistakes or faster:
         text += f"; {'give ' + ' or '.join(mistakes) if mistakes else faster}"
     elif schedule.batch is None:
-        text += ": minibatches (batch=), another loss, optimizer, schedule or data?"
+        text += "; no other lr, momentum, decay or stride explains it, but minibatches (batch=),"
+        text += " another loss, optimizer, schedule or other data may"
     return (text,)
 
 

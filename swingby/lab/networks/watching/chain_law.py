@@ -8,13 +8,14 @@ training may move.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from swingby.lab.networks.watching.components import Components
 from swingby.theory.law.batch_noise import batch_spread
 from swingby.theory.law.descent_flow import Descent
-from swingby.theory.law.descent_law import mode_times, principal
+from swingby.theory.law.descent_law import amplified_rounding, mode_times, principal
 from swingby.theory.law.descent_path import COARSE, FINE
 from swingby.theory.law.rounding import parts_beside, rounding_bars
 from swingby.theory.numbers import Floats
@@ -48,23 +49,32 @@ def chain_half_times(
     0 where it is above already, inf where it comes to rest below, and nan beyond the horizon or
     the budget.
     """
-    times, rough = (
+    options: dict[str, Any] = {
+        "gradients": _GRADIENTS,
+        "velocity": chain.velocity,
+        "level": level,
+        "to_rest": False,
+    }
+    fine, coarse = (
         mode_times(
-            chain.layers,
-            data.modes,
-            chain.rule,
-            accuracy=accuracy,
-            gradients=_GRADIENTS,
-            longest=longest,
-            velocity=chain.velocity,
-            level=level,
-        ).first
+            chain.layers, data.modes, chain.rule, accuracy=accuracy, longest=longest, **options
+        )
         for accuracy, longest in ((FINE, horizon), (COARSE, _FARTHER * horizon))
     )
+    times, rough = fine.first, coarse.first
     parts = parts_beside(chain.layers, times)
     with np.errstate(invalid="ignore"):
         bars = np.abs(times - rough) + _RELATIVE_BAR * times + _LEAST_BAR
     bars += rounding_bars(times, parts, chain.spacing)
+    bars += amplified_rounding(
+        fine,
+        chain.layers,
+        data.modes,
+        chain.rule,
+        spacing=chain.spacing,
+        longest=horizon,
+        **options,
+    )[0]
     # What only one of both paths sees, or rounding decides, is undecided.
     never = np.isinf(times) & np.isinf(rough)
     times = np.where(never | (np.isfinite(bars) & (times <= horizon)), times, np.nan)
@@ -80,6 +90,7 @@ def chain_spread(
     *,
     batch: float,
     replacement: bool,
+    summed: bool,
 ) -> tuple[Floats, Floats]:
     """Mean delay and standard deviation of times from now, by the order of minibatches."""
     state, modes = principal(chain.layers, data.modes, chain.velocity)
@@ -92,5 +103,6 @@ def chain_spread(
         times,
         batch=batch,
         replacement=replacement,
+        summed=summed,
         velocity=state.velocity,
     )

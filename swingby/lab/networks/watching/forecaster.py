@@ -121,7 +121,14 @@ def _of_batches(chain: Chain, outlook: Outlook, times: Floats) -> tuple[Floats, 
     assert check.batch is not None
     X, Y = layers_of((observer.X, observer.Y))
     delay, deviation = chain_spread(
-        chain, observer.data, X, Y, times, batch=check.batch, replacement=check.epoch is None
+        chain,
+        observer.data,
+        X,
+        Y,
+        times,
+        batch=check.batch,
+        replacement=check.epoch is None,
+        summed=check.summed(),
     )
     return delay, DEVIATIONS * deviation
 

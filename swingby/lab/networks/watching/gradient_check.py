@@ -38,6 +38,12 @@ _TORCH_EPS, _NORM_ROUNDING = 1e-6, 1e-6
 #: Bounds have few digits, such as 0.25. By the chance that a norm is so near to such a number, one
 #: gradient shows a clip, or two. Of whole data a norm may be such a number: it is so exactly then.
 _BY_ONE, _BY_TWO, _EXACT = 5e-5, 1e-2, 3e-8
+#: Minibatches have another multiple than before where it is off by so much, and so many errors.
+_OTHER, _ERRORS_OFF = 0.1, 6.0
+#: What is aside from a multiple of the loss is not noise where it stays in its direction: where its
+#: cosine from step to step is larger, in the mean, than so many of its errors. The spread of
+#: cosines is taken for this at least; what is smaller than rounding has no direction.
+_SAME_WAY, _LEAST_SPREAD = 4.0, 0.25
 #: Points whose own gradients are taken for the spread of gradients.
 _POINTS = 64
 
@@ -51,6 +57,7 @@ class Comparison(Enum):
     CUT = "clipped entry by entry"
     NOISY = "minibatches"
     CHANGED = "no longer that of the loss"
+    FOREIGN = "of something else, step after step"
 
 
 class Multiple(NamedTuple):
@@ -123,6 +130,12 @@ class GradientCheck:
         #: After how many of them the spread of gradients at single points was taken, and its log.
         self._spreads: list[tuple[int, float]] = []
         self._full: Any = None
+        #: What the last minibatch had aside from a multiple of the loss, of length 1, and cosines
+        #: of that at successive steps.
+        self._aside: Any = None
+        #: Minibatches since their multiple is looked at again, None where it is not.
+        self._again: int | None = None
+        self._cosines: list[float] = []
 
     @property
     def armed(self) -> bool:
@@ -132,6 +145,10 @@ class GradientCheck:
     def arm(self) -> None:
         """Take the gradient of the loss at the parameters of now."""
         self._full = self._observer.gradient(self._parameters)
+
+    def disarm(self) -> None:
+        """Drop what the next step was to be compared with."""
+        self._full = None
 
     def compare(self) -> Comparison:
         """Compare it with the gradient of the step that was taken from there."""
@@ -186,9 +203,18 @@ class GradientCheck:
         """One more minibatch: clips, the multiple of the loss, and the size of minibatches."""
         if (clipped := self.clipped(real)) is not None:
             return clipped
+        if self._same_way(real, full):
+            return Comparison.FOREIGN
         self._lengths.add(real, full)
         products = [float(real @ real), float(real @ full), float(full @ full)]
         self._products.append(products)
+        if self._again is not None and len(self._products) >= self._again + _ENOUGH:
+            since, self._again = self._again, None
+            estimate = self._estimate(since)
+            self.off = abs(estimate.value / self.scale - 1)
+            doubt = _ERRORS_OFF * estimate.error / self.scale + _ERRORS * self.uncertainty
+            if self.off > max(doubt, _OTHER):
+                return Comparison.CHANGED
         if self.listening:
             if len(self._products) >= self._listening_ends():
                 self._end_listening()
@@ -199,6 +225,22 @@ class GradientCheck:
             if 0 < _ERRORS * estimate.error <= _LEAST_KNOWN * estimate.value:
                 self._size()
         return Comparison.NOISY
+
+    def _same_way(self, real: Any, full: Any) -> bool:
+        """Whether what is aside from a multiple of the loss is the same again and again: no noise.
+
+        Noise of minibatches is new at every step, or cancels that of the steps before.
+        """
+        aside, last = real - float(real @ full) / float(full @ full) * full, self._aside
+        size = float(aside.norm())
+        self._aside = aside / size if size > _ROUNDING * float(real.norm()) else None
+        if last is not None and self._aside is not None:
+            self._cosines.append(float(last @ self._aside))
+        count = len(self._cosines)
+        if count < _ENOUGH - 1:
+            return False
+        spread = max(float(np.std(self._cosines)), _LEAST_SPREAD)
+        return float(np.mean(self._cosines)) > _SAME_WAY * spread / math.sqrt(count)
 
     def clipped(self, real: Any = None) -> Comparison | None:
         """Whether gradients of minibatches are clipped: the largest of different ones agree."""
@@ -215,9 +257,21 @@ class GradientCheck:
         """Whether the last gradient of a minibatch was the largest so far, as clipped ones are."""
         return self._norms.last or self._entries.last
 
-    def _estimate(self) -> Multiple:
+    def look_again(self) -> None:
+        """Measure the multiple of the minibatches to come, if they may be afforded."""
+        settled = self.batch is not None and not (self.listening or self.measuring)
+        if settled and self._again is None and len(self._products) + _ENOUGH <= self._most:
+            self._again = len(self._products)
+
+    @property
+    def compares(self) -> bool:
+        """Whether something is to be found out of minibatches."""
+        again = self._again is not None
+        return self.batch is None or self.listening or self.measuring or again
+
+    def _estimate(self, since: int = 0) -> Multiple:
         """The mean over steps of the coefficient of the gradient on that at all points."""
-        products = np.array(self._products)
+        products = np.array(self._products[since:])
         coefficients = products[:, 1] / products[:, 2]
         steps = len(coefficients)
         error = float(coefficients.std(ddof=1)) / math.sqrt(steps)
@@ -281,7 +335,8 @@ class GradientCheck:
         if self.epoch is None:
             self.measuring = True
             return
-        self.batch = count / self.epoch
+        # The last batch may be smaller.
+        self.batch = float(math.ceil(count / self.epoch))
         self.scale, self.uncertainty = self._of_epochs(self.epoch)
         self.measuring = self.uncertainty > _SMALL
 
@@ -299,11 +354,10 @@ class GradientCheck:
         steps, estimate = len(self._products), self._estimate()
         if self.epoch is not None:
             multiple, uncertainty = self._of_epochs(self.epoch)
-            if 2 * uncertainty <= self.uncertainty:
-                self.scale, self.uncertainty = multiple, uncertainty
-                self.revision += 1
-        elif 2 * _ERRORS * estimate.error <= self.uncertainty * estimate.value:
-            self.scale, self.uncertainty = self._nearest(estimate, _FAR * estimate.error)
+        else:
+            multiple, uncertainty = self._nearest(estimate, _FAR * estimate.error)
+        if 2 * uncertainty <= self.uncertainty:
+            self.scale, self.uncertainty = multiple, uncertainty
             self.revision += 1
         small = self.uncertainty <= _SMALL
         self.measuring = not small and steps < min(self._most, _LONG)

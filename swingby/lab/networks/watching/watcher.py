@@ -32,6 +32,7 @@ from swingby.lab.networks.watching.update_rule import (
     parameters_of,
 )
 from swingby.lab.networks.watching.watch_report import watch_grid, watch_records
+from swingby.lab.networks.watching.weight_changes import WeightChanges
 from swingby.report import Framed, Grid
 from swingby.report.pictures import Size, drawn
 from swingby.theory.numbers import Floats
@@ -49,6 +50,8 @@ _NEW_RATE = 0.1
 _SAME_SCHEDULE = 1e-6
 #: What a forecast by the law costs, in gradients of the training.
 _LAW_GRADIENTS = 100
+#: The multiple of minibatches is looked at again after so many times the steps.
+_LATER = 1.5
 #: How a multiple of the loss is said.
 _TIMES = "times those of the loss that was given"
 #: So many steps at which the learning rate changed are listed.
@@ -92,6 +95,7 @@ class Watch(Framed):
         self._rules = group_rules(optimizer)
         self._at = frozenset(at)
         self._rising = set[int]()
+        self._looked_again = 1
         self._sized = False
         self._forecasts: list[ModeForecast] = []
         self._notes: list[str] = []
@@ -106,6 +110,11 @@ class Watch(Framed):
             self._no_law = "the learning rate follows a schedule"
         self._next = 1
         self._handle: Any = None
+        #: The hook before the first step.
+        self._first: Any = None
+        self._changes = WeightChanges(parameters_of(optimizer))
+        #: The last step at which weights were changed by something else.
+        self._changed = -2
         self._begin(optimizer)
 
     def _begin(self, optimizer: Any) -> None:
@@ -128,9 +137,16 @@ class Watch(Framed):
             if watch is not None:
                 watch._after_step(stepped)
 
+        def before_step(stepped: Any, arguments: Any, keywords: Any) -> None:
+            watch = own()
+            if watch is not None:
+                watch._changes.before_first_step()
+
+        self._first = optimizer.register_step_pre_hook(before_step)
         self._handle = optimizer.register_step_post_hook(after_step)
         # A watch that nobody has any more leaves no hook.
-        weakref.finalize(self, self._handle.remove).atexit = False
+        for handle in (self._first, self._handle):
+            weakref.finalize(self, handle.remove).atexit = False
 
     @property
     def grade(self) -> str:
@@ -235,6 +251,7 @@ class Watch(Framed):
     def close(self) -> None:
         """Take the hook off the optimizer; what was seen stays."""
         if self._handle is not None:
+            self._first.remove()
             self._handle.remove()
             self._handle = None
 
@@ -301,12 +318,17 @@ class Watch(Framed):
         )
 
     def _attend(self, optimizer: Any) -> None:
+        self._first.remove()
         if self._observer.model is None:
             self._notes.append(f"the watch ended at step {self.step}: the model is gone")
             self.close()
             return
         self._last_rates = _rates_of(optimizer)
         rules = group_rules(optimizer)
+        since = self._changes.seen(self.step)
+        if since is not None:
+            # The gradient that was expected is that of other weights.
+            self._check.disarm()
         if self._check.armed:
             revision = self._check.revision
             self._judge(self._check.compare(), optimizer)
@@ -318,6 +340,8 @@ class Watch(Framed):
                 self._judge(comparison, optimizer)
         if self.grade != "none" and rules != self._rules:
             self._rules_changed(rules, optimizer)
+        elif self.grade != "none" and since is not None:
+            self._weights_changed(since, optimizer)
         if self.step < self._next:
             return
         shares = self._look()
@@ -328,7 +352,7 @@ class Watch(Framed):
         if self.step in self._at and self.grade != "none" and self._last_made != self.step:
             self._renew(optimizer)
         self._next = self._next_look()
-        if self.grade != "none" and self._compares_next(shares):
+        if self.grade != "none" and (self._compares_next(shares) or since is not None):
             self._check.arm()
             self._next = self.step + 1
         elif self._check.noisy and self._check.at_largest:
@@ -385,10 +409,13 @@ class Watch(Framed):
     def _compares_next(self, shares: Floats) -> bool:
         """Whether the gradient of the next step is compared with that of the loss."""
         following = self.step + 1
-        if self._check.noisy:
-            return self._undecided or self._check.listening or self._check.measuring
         rising = {int(k) for k in np.flatnonzero(shares >= _RISING)} - self._rising
         self._rising |= rising
+        if self._check.noisy:
+            if rising or following >= _LATER * self._looked_again:
+                self._looked_again = following
+                self._check.look_again()
+            return self._check.compares
         digit = following / 10 ** math.floor(math.log10(following))
         return bool(rising) or digit in _DIGITS
 
@@ -418,6 +445,12 @@ class Watch(Framed):
         elif comparison is Comparison.CHANGED:
             off = f"{100 * check.off:.2g} %"
             self._withdraw(f"gradients are {off} off those of the loss at X, Y, and were not")
+        elif comparison is Comparison.FOREIGN:
+            self._withdraw(
+                "gradients are off every multiple of those of the loss at X, Y, in the same"
+                " direction from step to step: another loss (give it as loss=), other points, or a"
+                " penalty that the loop adds"
+            )
         elif not is_sgd(optimizer):
             name = type(optimizer).__name__
             self._withdraw(f"{name} in minibatches: its second moment holds their noise")
@@ -495,6 +528,20 @@ class Watch(Framed):
         if (moved or now == before) and self._spent <= self._outlook.budget:
             self._look()
             self._renew(optimizer)
+
+    def _weights_changed(self, since: int, optimizer: Any) -> None:
+        """Void what was forecast for other weights, and forecast again, but not at every look."""
+        again, self._changed = since <= self._changed + 1, self.step
+        if again:
+            self._withdraw("the loop changes the weights between steps of the optimizer")
+            return
+        self._void(since, "the weights were changed")
+        self._notes.append(
+            f"step {self.step}: the weights were changed, by something else than the optimizer;"
+            " forecasts are void"
+        )
+        self._look()
+        self._renew(optimizer)
 
     def _renew(self, optimizer: Any) -> None:
         """Make a forecast from now on."""
