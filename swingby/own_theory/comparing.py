@@ -80,7 +80,9 @@ class TheoryTable(Framed, Pictured):
             ]
             for row in self.rows
         ]
-        outside = [] if self.inside else ["This setting is outside the assumptions."]
+        is_known = not np.isnan(least_margin(self.settings)[0])
+        where = "is outside the assumptions" if is_known else "may be outside: that is not known"
+        outside = [] if self.inside else [f"This setting {where}."]
         return Grid(self.theory, heads, rows, above=[self.setting, *outside])
 
     def draw(self, ax: Axes) -> None:

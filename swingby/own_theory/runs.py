@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,7 +14,7 @@ from swingby.own_theory.family import Family, Floats, Promise, Values
 from swingby.own_theory.flowing import Run, between, crossing, flowed, peak
 from swingby.own_theory.kinds import Before, Bound, Order, Outcome, Passage, Value
 from swingby.own_theory.settings import Settings, last_step, least_margin, lowest, no_value
-from swingby.own_theory.statement import call, parameters, real, refused
+from swingby.own_theory.statement import call, parameters, real, refused, state_of
 
 #: Roundings of a step, relative, which a bound is allowed.
 _ROUNDING = 1e-9
@@ -212,17 +213,21 @@ class Watch:
         chosen = np.array([*names], object)[conditions.argmax(axis=0)]
         predicted = np.where(conditions.any(axis=0), chosen, "")
         pairs = zip(last, largest, strict=True)
-        observed = np.array([_label(kind, float(a), float(b)) for a, b in pairs], object)
+        title = f"{self.promise.name}: observed"
+        observed = np.array([_label(title, kind, float(a), float(b)) for a, b in pairs], object)
         ratio = np.where(predicted == observed, 0.0, np.inf)
         unknown = (predicted == "") | (observed == "")
         return Judged(self.promise, predicted, observed, np.where(unknown, np.nan, ratio))
 
 
-def _label(kind: Outcome, last: float, largest: float) -> str:
+def _label(title: str, kind: Outcome, last: float, largest: float) -> str:
     """What a run shows; "" where it ends in nan, and the label is not that of an endless number."""
     ends = (last, math.inf) if math.isnan(last) else (last,)
-    labels = {str(kind.observed(end, largest)) for end in ends}
-    return labels.pop() if len(labels) == 1 else ""
+    labels = [call(kind.observed, {}, end, largest) for end in ends]
+    for label in labels:
+        if not isinstance(label, str):
+            raise refused(title, f"returned {label!s:.40}, must return a label, or '' for none")
+    return str(labels[0]) if len({*labels}) == 1 else ""
 
 
 def _used(
@@ -367,7 +372,7 @@ def _watched(settings: Settings, last: Floats, seed: int, copies: int) -> list[W
             _look(family, values, state, watches, step, who)
             if step == stop or statement.step is None:
                 break
-            before, state = state, call(statement.step, values, state)
+            before, state = state, state_of("step", call(statement.step, values, state), state)
             if not step and _shapes(state) != _shapes(before):
                 words = f"returned {_shapes(state)}, must keep {_shapes(before)}"
                 raise refused("step", f"{words}, the shape of its state")
@@ -380,8 +385,6 @@ def _watched(settings: Settings, last: Floats, seed: int, copies: int) -> list[W
 
 
 def _shapes(state: Any) -> Any:
-    if state is None:
-        return None
     return [*map(np.shape, state)] if isinstance(state, tuple) else np.shape(state)
 
 
@@ -408,9 +411,13 @@ def _look_along(settings: Settings, last: Floats, watches: list[Watch]) -> None:
 def _observe_runs(runs: Any, values: Values, watches: list[Watch]) -> None:
     """Show to those who watch what runs of the user's own give, by prediction; nan: not known."""
     results, count = call(runs, values), values["n"]
+    if not isinstance(results, Mapping):
+        raise refused(
+            "runs", f"returned {results!r:.40}, must return a dict of arrays by prediction"
+        )
     for watch in watches:
         name, k = watch.promise.prediction.name, watch.promise.k
-        x = np.asarray(results.get(name, np.nan), float)
+        x = real(f"runs: {name}", results.get(name, np.nan))
         x = x[k - 1] if k is not None and x.ndim > 1 else x
         if x.shape != (count,):
             form = f"({count},)" if k is None else f"({values['d']}, {count})"
@@ -453,7 +460,7 @@ def _observable(
 def begun(family: Family, values: Values, columns: int) -> Any:
     """The state at step 0, whose last axis has to count the settings."""
     assert family.statement.start is not None
-    state = call(family.statement.start, values)
+    state = state_of("start", call(family.statement.start, values))
     for array in state if isinstance(state, tuple) else (state,):
         if np.shape(array)[-1:] != (columns,):
             shape = f"returned shape {np.shape(array)} for {columns} settings"
