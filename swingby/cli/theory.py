@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import click
@@ -100,11 +101,11 @@ def _answer(own: Any, arguments: Arguments, at: dict[str, Any]) -> tuple[Any, in
 
 
 def _values(texts: tuple[str, ...]) -> dict[str, Any]:
-    """Numbers by name of NAME=X and NAME=X,X."""
+    """Numbers by name of NAME=X and NAME=X,X; several in one text are the same."""
     values: dict[str, Any] = {}
-    for text in texts:
+    for text in (part for typed in texts for part in re.split(r",(?=\s*\w+=)", typed)):
         name, sign, value = text.partition("=")
         if not sign or name in values:
             raise InvalidInput("at", text, "must be NAME=X, every name once")
-        values[name] = value.split(",") if "," in value else value
+        values[name.strip()] = value.split(",") if "," in value else value
     return values

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from swingby.errors import InvalidInput
-from swingby.own_theory.comparing import TheoryRow, off_text, rows_of
+from swingby.own_theory.comparing import TheoryRow, rows_of
 from swingby.own_theory.family import Floats
 from swingby.own_theory.kinds import Passage, Value
 from swingby.own_theory.runs import (
@@ -150,7 +150,7 @@ class TheoryHunt(Drawn):
             simpler_by = counted(self.shrinks, "change")
             lines = [f"Counterexample {among}, made simpler by {simpler_by}:"]
             lines += [f"  {example.setting.text()}"]
-            lines += [f"  {_row_text(row)}" for row in example.rows]
+            lines += [f"  {row.prediction}: {row.text}" for row in example.rows]
             rounded = {name: round(margin, 2) + 0.0 for name, margin in example.margins.items()}
             inside = ", ".join(f"{name} {margin:+.2f}" for name, margin in rounded.items())
             lines += [f"  inside by (decades): {inside}"] if inside else []
@@ -166,17 +166,6 @@ class TheoryHunt(Drawn):
         rows = () if violation is None else violation.rows
         more["broken"] = [storable({**vars(row), "verdict": row.verdict}) for row in rows]
         return storable({**plain, **more})
-
-
-def _row_text(row: TheoryRow) -> str:
-    at = "" if math.isnan(row.step) else f" at step {row.step:.0f}"
-    if isinstance(row.predicted, str):
-        return f"{row.prediction}: predicted {row.predicted}, observed {row.observed}"
-    predicted = "" if math.isnan(row.predicted) else f"predicted {row.predicted:.5g}, "
-    observed = "not by the end of the run" if math.isnan(row.observed) else f"{row.observed:.5g}"
-    return (
-        f"{row.prediction}: {predicted}observed {observed}{at}, off/allowed {off_text(row.ratio)}"
-    )
 
 
 def hunt_theory(
@@ -471,14 +460,12 @@ def _constant_factors(results: list[Judged]) -> list[str]:
         if low <= high:
             factor, failures = _simplest_number(low, high), int(bad.sum())
             words = f"times {factor:g} it would be kept at all {failures} failures"
-            lines.append(f"{name}: {words}: a constant factor")
+            lines.append(f"{name}: {words}: a constant that does for these, not yet the repair")
     return lines
 
 
 def _columns(judged: Judged) -> tuple[Any, Any, Any, Any]:
-    assert judged.within is not None
-    noise = 0.0 if judged.noise is None else judged.noise
-    return judged.predicted, judged.observed, judged.ratio, judged.within * (1 + noise)
+    return judged.predicted, judged.observed, judged.ratio, judged.allowed
 
 
 def _simplest_number(low: float, high: float) -> float:

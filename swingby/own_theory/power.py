@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from swingby.own_theory.comparing import off_text
+from swingby.own_theory.comparing import row_of
 from swingby.own_theory.family import Floats
 from swingby.own_theory.kinds import Bound, Outcome, Passage, Prediction, Value
 from swingby.own_theory.runs import Judged, can_differ, judge, require_separate, undecided_share
@@ -110,7 +110,7 @@ def examined(statement: Statement, count: int = 200, rng: int = 0) -> TheoryTest
             parts.setdefault(name, []).append(judged)
             bad = np.flatnonzero(judged.ratio > 1)
             if len(bad) and name not in examples:
-                examples[name] = f"e.g. {_pair(judged, bad[0])} at {batch.text(bad[0])}"
+                examples[name] = f"e.g. {row_of(judged, bad[0]).text} at {batch.text(bad[0])}"
         total += batch.count
     rows = tuple(
         _power(statement, kind, parts[kind.name], examples.get(kind.name, ""))
@@ -118,16 +118,6 @@ def examined(statement: Statement, count: int = 200, rng: int = 0) -> TheoryTest
         if kind.name in parts
     )
     return TheoryTest(statement.name, total, rows)
-
-
-def _pair(judged: Judged, index: int) -> str:
-    predicted, observed = judged.predicted[index], judged.observed[index]
-    if isinstance(predicted, str):
-        return f"predicted {predicted}, observed {observed}"
-    start = "" if np.isnan(predicted) else f"predicted {predicted:.5g}, "
-    ratio = judged.ratio[index]
-    value = "not by the end of the run" if np.isnan(observed) else f"{observed:.5g}"
-    return f"{start}observed {value}, off/allowed {off_text(float(ratio))}"
 
 
 def _power(statement: Statement, kind: Prediction, parts: list[Judged], example: str) -> Power:
@@ -163,6 +153,8 @@ def _words(
         noise = float(
             np.nanmedian(np.concatenate([part.noise for part in parts if part.noise is not None]))
         )
+        if not math.isfinite(noise):
+            return "the noise is not known", ""
         words = f"noise is {noise:.2g} x the promise at {statement.seeds} seeds"
         if noise <= 1:
             within = within * (1 + noise)  # a factor has to show beside the noise
@@ -171,16 +163,14 @@ def _words(
         seeds = int(statement.seeds * noise**2) + 1
         share = within / np.where(predicted == 0, np.nan, np.abs(predicted))
         if np.isnan(share).all():
-            promised, told = "the promise", f"{noise:.2g} x the promise"
+            sides = f"are off by {noise:.2g} x within, which is more than within"
         else:
-            promised = f"{float(np.nanmedian(share)):.2g}"
-            told = f"{100 * noise * float(promised):.2g} %"
-            promised = f"{100 * float(promised):.2g} %"
+            promised = float(f"{float(np.nanmedian(share)):.2g}")
+            sides = f"tell {100 * noise * promised:.2g} %, and {100 * promised:.2g} % is promised"
         required = f"give seeds={float(f'{seeds:.2g}'):.0f}, or promise less"
         return (
             f"{words}: POWERLESS, {seeds} seeds would do",
-            f"{kind.name}: {statement.seeds} seeds tell {told}, and {promised} is promised:"
-            f" {required}",
+            f"{kind.name}: {statement.seeds} seeds {sides}: {required}",
         )
     return _factor(kind, predicted, observed, within)
 

@@ -22,6 +22,8 @@ from swingby.own_theory.statement import call, parameters, real, refused, state_
 
 #: Roundings of a step, relative, which a bound is allowed.
 _ROUNDING = 1e-9
+#: Roundings of a step, relative, that a value without them may be off.
+_LAST_DIGIT = 1e-15
 #: Smaller numbers have lost digits, on both sides of a bound.
 _UNDERFLOW = 1e-290
 #: Standard errors of an estimate over seeds that a promise is allowed.
@@ -43,7 +45,8 @@ class Judged:
     """A prediction at some settings.
 
     `ratio` is off/allowed: broken above 1, kept up to it, nan where undecided. `noise`: the error
-    of the estimate in units of the promise, over seeds. `step`: where a bound came closest.
+    of the estimate in units of `within`, over seeds, which is allowed, too. `step`: where a bound
+    came closest.
     `constant`: off/e of a promise of size O(e), which no single setting decides. `reason`: why a
     setting is undecided, in words.
     """
@@ -57,6 +60,13 @@ class Judged:
     within: Floats | None = None
     constant: Floats | None = None
     reason: NDArray[Any] | None = None
+
+    @property
+    def allowed(self) -> Floats | None:
+        """What a prediction may be off: `within`, and four standard errors over seeds."""
+        if self.within is None or self.noise is None:
+            return self.within
+        return self.within * (1 + self.noise)
 
     @property
     def undecided(self) -> Any:
@@ -215,8 +225,8 @@ class Watch:
         form = {name: column[::copies] for name, column in self.form.items()}
         if isinstance(kind, Passage):
             seen_mean, aim = observed.mean(axis=1), form["time"]
-            ratio = _share(np.abs(seen_mean - aim), form["within"])
-            return Judged(self.promise, aim, seen_mean, ratio, within=form["within"])
+            within = form["within"]
+            return _off(self.promise, aim, seen_mean, within, seen_mean)
         if isinstance(kind, Value):
             return self._value(kind, observed, form, sigmas)
         if isinstance(kind, Bound):
@@ -231,15 +241,14 @@ class Watch:
         aim, within, copies = form["value"], form["within"], x.shape[1]
         mean = x.mean(axis=1)
         if not kind.stat:
-            ratio = _share(np.abs(mean - aim), within)
-            return Judged(self.promise, aim, mean, ratio, within=within)
+            return _off(self.promise, aim, mean, within, form["at"])
         parts, freedom = x, copies
         if kind.stat == "var":
             parts, freedom = (x - mean[:, None]) ** 2, copies - 1
         estimate, spread = parts.sum(axis=1) / freedom, parts.std(axis=1)
         error = spread / math.sqrt(copies)
         off = np.abs(estimate - aim)
-        ratio = _share(np.maximum(off - sigmas * error, 0), within)
+        ratio = _share(off, within + sigmas * error)
         if sigmas:
             # A sample that has missed the tail is off towards its bulk, by an error too small.
             skew = ((parts - parts.mean(axis=1)[:, None]) ** 3).mean(axis=1)
@@ -262,6 +271,16 @@ class Watch:
         reason = np.where(predicted == "", "no label is predicted", "the run shows no label")
         ratio = np.where(unknown, np.nan, ratio)
         return Judged(self.promise, predicted, observed, ratio, reason=reason)
+
+
+def _off(promise: Promise, aim: Floats, observed: Floats, within: Floats, step: Floats) -> Judged:
+    """A prediction of a number; undecided where the roundings of so many steps decide."""
+    off = np.abs(observed - aim)
+    ratio = _share(off, within)
+    is_rounding = (ratio > 1) & (off <= _LAST_DIGIT * (1 + step) * np.abs(aim))
+    ratio = np.where(is_rounding, np.nan, ratio)
+    reason = np.full(len(ratio), "a rounding decides: type a larger within", object)
+    return Judged(promise, aim, observed, ratio, within=within, reason=reason)
 
 
 def _label(title: str, kind: Outcome, last: float, largest: float) -> str:

@@ -181,6 +181,9 @@ def at_numbers(
         elif name in scalars:
             scalars[name] = np.array([numbers.within_float(numbers.positive(value, name), name)])
         elif name in statement.vectors:
+            if not np.ndim(value):
+                required = f"must be a list of {chosen.length}: {name} is a vector"
+                raise InvalidInput(name, value, required)
             for entry, x in zip(chosen.entries(name), value, strict=True):
                 scalars[entry] = np.array([numbers.within_float(numbers.positive(x, name), name)])
         elif name in draws:

@@ -332,6 +332,9 @@ class Statement(Hinted):
             number = _number(getattr(prediction, name))
             if number is not None and not 0 <= number < math.inf:
                 raise refused("predict:", f"{title} has {name}={number:g}, must be 0 or more")
+            is_stat = isinstance(prediction, Value) and prediction.stat != ""
+            if number == 0 and name == "within" and is_stat:
+                raise refused("predict:", f"{title} has within=0, which no number of seeds shows")
 
     def _check_predictions(self) -> None:
         names = [prediction.name for prediction in self.predict]

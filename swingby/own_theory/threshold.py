@@ -132,10 +132,10 @@ def _answer(base: Settings, question: str) -> _Answer:
 
     def kept(results: Mapping[str, Judged]) -> dict[str, Floats]:
         ratio, noise = results[first].ratio, results[first].noise
-        # The ratio leaves out the error of an estimate over seeds: kept is what is off by less than
-        # the promise with it, too; the answer would turn with the seeds in between.
-        error = 0 if noise is None else 2 * noise
-        unsure = np.isnan(ratio) | ((ratio <= 1) & (ratio + error > 1))
+        # The error of an estimate over seeds is allowed: kept is what would be so with it on the
+        # other side, too; the answer would turn with the seeds in between.
+        error = 0 if noise is None else noise
+        unsure = np.isnan(ratio) | ((ratio <= 1) & (ratio * (1 + error) + error > 1))
         return {"observed": np.where(unsure, np.nan, ratio <= 1)}
 
     if verb == "kept":  # of which nothing is predicted

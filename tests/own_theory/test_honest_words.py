@@ -12,12 +12,13 @@ import sympy as sp
 
 import swingby
 from swingby.cli import run
+from swingby.cli.theory import _values
 from swingby.own import Bound, Order, Outcome, Value
 from swingby.own_theory.power import examined
 from swingby.own_theory.runs import can_differ, judge
 from swingby.own_theory.settings import family, usual
 from swingby.testing import assert_theory
-from tests.own_theory.small import decay, h, noisy, v, x0
+from tests.own_theory.small import decay, h, modes, noisy, v, x0
 
 #: |1 - h|^t: of h up to 2 it stays at most 1.
 size = replace(
@@ -323,3 +324,66 @@ def test_a_law_without_an_answer_is_not_known():
     assert turns.sides["predicted"].undecided
     assert "nowhere" not in str(turns)
     assert turns.observed
+
+
+# words
+
+
+def test_what_is_off_is_compared_with_what_is_allowed_over_seeds():
+    """20 seeds of a mean 1 +- 1: off by more than `within`, and by less than with their error."""
+    theory = of(
+        Value("m", "x", at=1, value=1, within=1e-3, stat="mean"),
+        step=lambda x, rng: x + rng.standard_normal(x.shape),
+        observe={"x": lambda x: x},
+        seeds=20,
+    )
+    (row,) = swingby.compare(theory).rows
+    off = abs(row.observed - row.predicted)
+    assert row.ratio == pytest.approx(off / row.allowed)
+    assert row.allowed == pytest.approx(1e-3 + 4 / math.sqrt(20), rel=0.5)
+    assert 1e-3 < off < row.allowed
+    assert row.verdict == "kept"
+
+
+def test_noise_about_zero_is_said_in_a_sentence():
+    zero = Value("m", "x", 6 / h, 0, within=h * sp.sqrt(v) / 1000, stat="mean")
+    with pytest.raises(AssertionError) as failure:
+        assert_theory(replace(noisy, predict=(zero,), seeds=100), count=20)
+    text = " ".join(str(failure.value).split())
+    assert re.search(r"m: 100 seeds are off by \S+ x within, which is more than within: give", text)
+
+
+def test_a_setting_that_breaks_a_bound_is_said_without_nan():
+    theory = of(bound(below=0.5 * (1 - h) ** sp.Symbol("t")))
+    setting = theory.sample(1, rng=0)
+    with pytest.raises(AssertionError, match=r"decay: b: observed \S+ at step \d+, off/allowed"):
+        assert_theory(theory, setting)
+
+
+def test_a_rounding_breaks_no_promise_of_nothing():
+    exact = of(Value("v", "x", at=3, value=(1 - h) ** 3, within=0), assume={"small": h <= 0.5})
+    verdicts = {swingby.compare(exact, h=x).rows[0].verdict for x in np.linspace(0.01, 0.5, 20)}
+    assert "undecided" in verdicts
+    assert verdicts <= {"kept", "undecided"}
+    wrong = of(Value("v", "x", at=3, value=(1 - h) ** 3 + 1e-12, within=0))
+    row = swingby.compare(wrong).rows[0]
+    assert row.verdict == "broken"
+    sides = re.findall(r"0[.]729\d*", row.text)
+    assert len({*sides}) == 2  # not the same five digits twice
+
+
+def test_a_constant_that_does_is_not_called_the_repair():
+    twice = of(Value("v", "x", at=1, value=2 * (1 - h), within=0.01), assume={"small": h <= 0.5})
+    (hint,) = swingby.hunt(twice, rng=0, count=64).hints
+    assert hint.endswith("failures: a constant that does for these, not yet the repair")
+
+
+@pytest.mark.parametrize("words", [["h=0.2,r=2"], ["h=0.2", "r=2"], ["h=0.2, r=2"]])
+def test_numbers_are_typed_together_or_apart(words):
+    assert _values(tuple(words)) == {"h": "0.2", "r": "2"}
+    assert _values(("s=4,1,h=2",)) == {"s": ["4", "1"], "h": "2"}
+
+
+def test_a_number_for_a_vector_is_refused():
+    with pytest.raises(swingby.InvalidInput, match="s must be a list of 2: s is a vector"):
+        swingby.check(modes, s=1)
