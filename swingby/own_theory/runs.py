@@ -226,7 +226,7 @@ class Watch:
         if isinstance(kind, Passage):
             seen_mean, aim = observed.mean(axis=1), form["time"]
             within = form["within"]
-            return _off(self.promise, aim, seen_mean, within, seen_mean)
+            return _off(self.promise, aim, seen_mean, within, seen_mean, aim)
         if isinstance(kind, Value):
             return self._value(kind, observed, form, sigmas)
         if isinstance(kind, Bound):
@@ -241,7 +241,8 @@ class Watch:
         aim, within, copies = form["value"], form["within"], x.shape[1]
         mean = x.mean(axis=1)
         if not kind.stat:
-            return _off(self.promise, aim, mean, within, form["at"])
+            size = np.maximum(np.abs(aim), np.abs(self.largest.reshape(x.shape).max(axis=1)))
+            return _off(self.promise, aim, mean, within, form["at"], size)
         parts, freedom = x, copies
         if kind.stat == "var":
             parts, freedom = (x - mean[:, None]) ** 2, copies - 1
@@ -273,11 +274,13 @@ class Watch:
         return Judged(self.promise, predicted, observed, ratio, reason=reason)
 
 
-def _off(promise: Promise, aim: Floats, observed: Floats, within: Floats, step: Floats) -> Judged:
-    """A prediction of a number; undecided where the roundings of so many steps decide."""
+def _off(
+    promise: Promise, aim: Floats, observed: Floats, within: Floats, step: Floats, size: Floats
+) -> Judged:
+    """A prediction of a number; undecided where roundings of a run of this size decide."""
     off = np.abs(observed - aim)
     ratio = _share(off, within)
-    is_rounding = (ratio > 1) & (off <= _LAST_DIGIT * (1 + step) * np.abs(aim))
+    is_rounding = (ratio > 1) & (off <= _LAST_DIGIT * (1 + step) * np.abs(size))
     ratio = np.where(is_rounding, np.nan, ratio)
     reason = np.full(len(ratio), "a rounding decides: type a larger within", object)
     return Judged(promise, aim, observed, ratio, within=within, reason=reason)
