@@ -261,6 +261,8 @@ def test_the_usual_value_is_looked_at():
     )
     turns = swingby.threshold(narrow, "b kept", vary="h")
     assert turns.observed == pytest.approx([0.1234 - 1e-5, 0.1234 + 1e-5], rel=1e-3)
+    (line,) = [line for line in swingby.hunt(narrow, rng=0, count=64).scan if " h: " in line]
+    assert "kept at 0.123," in line
 
 
 def test_nowhere_is_said_where_every_value_has_an_answer():
