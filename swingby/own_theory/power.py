@@ -210,7 +210,7 @@ def _factor(
     """The smallest factor that would show, and what is wrong if there is none."""
     usable = np.isfinite(observed) & np.isfinite(predicted) & (predicted != 0)
     if not usable.any():
-        return "-", ""
+        return "of a prediction of 0 no factor shows" if (predicted == 0).any() else "-", ""
     predicted, observed, within = predicted[usable], observed[usable], within[usable]
     for factor in FACTORS:
         if np.mean(np.abs(observed - factor * predicted) > within) > _SHARE:

@@ -151,7 +151,8 @@ class Watch:
             higher = ratio > self.largest[who]
             self.largest[who[higher]] = ratio[higher]
             self.step[who[higher]], self.observed[who[higher]] = step, x[higher]
-            self.lose(who[lost], _NOT_FINITE)
+            self.lose(who[lost & ~np.isfinite(x)], _NOT_FINITE)
+            self.lose(who[lost], "its limit is not finite")
 
     @property
     def _sides(self) -> list[str]:

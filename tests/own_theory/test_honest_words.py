@@ -145,6 +145,10 @@ UNDECIDED = {
         of(bound(below=2), step=lambda x: x * np.nan),
         "b: undecided at 100% of the settings: a number of the run is not finite",
     ),
+    "a limit of nan": (
+        of(bound(below=lambda h: h * np.nan)),
+        "b: undecided at 100% of the settings: its limit is not finite",
+    ),
     "no step": (of(bound(below=0.1, until=0)), "undecided at 100% of the settings: it asks for no"),
     "below its floor": (of(bound(below=1e-9, floor=100)), "no step of it is above its floor"),
     "a promise O(e)": (
