@@ -281,7 +281,8 @@ def _off(
     """A prediction of a number; undecided where roundings of a run of this size decide."""
     off = np.abs(observed - aim)
     ratio = _share(off, within)
-    is_rounding = (ratio > 1) & (off <= _LAST_DIGIT * (1 + step) * np.abs(size))
+    rounding = _LAST_DIGIT * (1 + step) * np.abs(size)
+    is_rounding = (ratio > 1) & np.isfinite(rounding) & (off <= rounding)
     ratio = np.where(is_rounding, np.nan, ratio)
     reason = np.full(len(ratio), "a rounding decides: type a larger within", object)
     return Judged(promise, aim, observed, ratio, within=within, reason=reason)
