@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import click
@@ -10,8 +11,10 @@ from swingby.cli import options
 from swingby.cli.arguments import Arguments, exit_code, refuse
 from swingby.cli.command import command
 from swingby.errors import MISSING, InvalidInput
-from swingby.theory.verdict import Verdict
+from swingby.theory.verdict import Finding, Verdict
 
+#: Exit codes of a hunt.
+_HUNTED = {Finding.TESTED: 0, Finding.REFUTED: 1, Finding.UNDECIDED: 3}
 _VERBS = ("check", "table", "test", "hunt", "threshold", "sweep")
 
 
@@ -35,7 +38,8 @@ def theory(arguments: Arguments) -> int:
     """Check, test or hunt a theory of your own.
 
     FILE is a Python file, my.py, or my.py:name if it has several theories; it is run as code. Exit
-    code 0: done, 1: an assumption fails, a prediction is broken, or the test has no power.
+    code 0: done, 1: an assumption fails, a prediction is broken, or the test has no power, 3: check
+    or hunt is undecided.
 
     \b
     swingby theory my.py check --at h=0.01
@@ -77,7 +81,7 @@ def _answer(own: Any, arguments: Arguments, at: dict[str, Any]) -> tuple[Any, in
         return test, int(bool(test.faults))
     if verb == "hunt":
         hunt = own.answer("hunt", arguments.seconds, rng=seed, count=count)
-        return hunt, int(hunt.found)
+        return hunt, _HUNTED[hunt.verdict]
     if verb == "threshold":
         for name in ("question", "vary"):
             if getattr(arguments, name) is None:
@@ -97,11 +101,11 @@ def _answer(own: Any, arguments: Arguments, at: dict[str, Any]) -> tuple[Any, in
 
 
 def _values(texts: tuple[str, ...]) -> dict[str, Any]:
-    """Numbers by name of NAME=X and NAME=X,X."""
+    """Numbers by name of NAME=X and NAME=X,X; several in one text are the same."""
     values: dict[str, Any] = {}
-    for text in texts:
+    for text in (part for typed in texts for part in re.split(r",(?=\s*\w+=)", typed)):
         name, sign, value = text.partition("=")
         if not sign or name in values:
             raise InvalidInput("at", text, "must be NAME=X, every name once")
-        values[name] = value.split(",") if "," in value else value
+        values[name.strip()] = value.split(",") if "," in value else value
     return values

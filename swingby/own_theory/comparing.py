@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TheoryRow:
-    """A prediction at a setting. `ratio` is off/allowed; the verdict is kept, broken, undecided."""
+    """A prediction at a setting. `ratio` is off/allowed; the verdict is kept, broken, undecided.
+
+    `allowed`: what it may be off, over seeds with four standard errors.
+    """
 
     prediction: str
     predicted: Any
@@ -31,6 +34,20 @@ class TheoryRow:
     allowed: float
     ratio: float
     step: float = math.nan
+
+    @property
+    def text(self) -> str:
+        """``predicted 2, observed 3, off/allowed 4``; digits until the two differ."""
+        if isinstance(self.predicted, str):
+            return f"predicted {self.predicted}, observed {self.observed}"
+        if math.isnan(self.observed):
+            observed = "not by the end of the run"
+        else:
+            observed = _apart(self.observed, self.predicted)
+        at = "" if math.isnan(self.step) else f" at step {self.step:.0f}"
+        aim = _apart(self.predicted, self.observed)
+        predicted = "" if math.isnan(self.predicted) else f"predicted {aim}, "
+        return f"{predicted}observed {observed}{at}, off/allowed {off_text(self.ratio)}"
 
     @property
     def verdict(self) -> str:
@@ -80,7 +97,9 @@ class TheoryTable(Framed, Pictured):
             ]
             for row in self.rows
         ]
-        outside = [] if self.inside else ["This setting is outside the assumptions."]
+        is_known = not np.isnan(least_margin(self.settings)[0])
+        where = "is outside the assumptions" if is_known else "may be outside: that is not known"
+        outside = [] if self.inside else [f"This setting {where}."]
         return Grid(self.theory, heads, rows, above=[self.setting, *outside])
 
     def draw(self, ax: Axes) -> None:
@@ -151,6 +170,18 @@ def off_text(ratio: float) -> str:
     return f"1 + {ratio - 1:.1g}" if ratio > 1 and text == "1" else text
 
 
+def _apart(x: float, other: float) -> str:
+    """A number in five digits, or in all if the other one would look the same.
+
+    >>> _apart(0.5, 0.25), _apart(0.5, 0.500000000001)
+    ('0.5', '0.5')
+    >>> _apart(0.500000000001, 0.5)
+    '0.500000000001'
+    """
+    text = f"{x:.5g}"
+    return repr(float(x)) if x != other and text == f"{other:.5g}" else text
+
+
 def _cell(value: Any, digits: int = 6) -> str:
     if isinstance(value, str):
         return value or "-"
@@ -169,14 +200,16 @@ def compare_theory(statement: Statement, /, *, rng: int = 0, **at: Any) -> Theor
 
 def rows_of(settings: Settings, results: dict[str, Judged]) -> tuple[TheoryRow, ...]:
     """The judgements of the first setting, in the order of the predictions."""
-    return tuple(_row(results[promise.name]) for promise in settings.family.promises)
+    return tuple(row_of(results[promise.name]) for promise in settings.family.promises)
 
 
-def _row(judged: Judged) -> TheoryRow:
+def row_of(judged: Judged, index: int = 0) -> TheoryRow:
+    """The judgement of a setting."""
+
     def first(column: Any) -> Any:
         if column is None:
             return math.nan
-        return str(column[0]) if column.dtype == object else float(np.asarray(column)[0])
+        return str(column[index]) if column.dtype == object else float(np.asarray(column)[index])
 
-    columns = (judged.predicted, judged.observed, judged.within, judged.ratio, judged.step)
+    columns = (judged.predicted, judged.observed, judged.allowed, judged.ratio, judged.step)
     return TheoryRow(judged.promise.name, *map(first, columns))

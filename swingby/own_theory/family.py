@@ -23,7 +23,15 @@ from swingby.own_theory.kinds import (
     Prediction,
     Vector,
 )
-from swingby.own_theory.statement import Statement, call, is_function, parameters, refused
+from swingby.own_theory.statement import (
+    Statement,
+    call,
+    column,
+    condition,
+    is_function,
+    parameters,
+    refused,
+)
 
 Floats = NDArray[np.float64]
 Values = Mapping[str, Any]
@@ -126,11 +134,13 @@ class Family:
         symbol = {str(key): key for key in self.statement.measured}.get(name)
         return symbol if getattr(symbol, "is_real", False) else sp.Symbol(name, real=True)
 
-    def compiled(self, formula: Any, **indices: int) -> Compiled:
+    def compiled(
+        self, formula: Any, title: str, read: Callable[..., Any], **indices: int
+    ) -> Compiled:
         """A formula, or a function of the user, as a function of values."""
         if is_function(formula):
-            return lambda values, step=0: np.broadcast_to(
-                np.asarray(call(formula, {**values, **indices, "t": step}), float), (values["n"],)
+            return lambda values, step=0: read(
+                title, call(formula, {**values, **indices, "t": step}), values["n"]
             )
         return _compiled(self.lowered(formula, **indices))
 
@@ -159,7 +169,8 @@ class Family:
         for name, assumption in self.statement.assume.items():
             if is_function(assumption):
                 spoken = self.speaks_of(assumption)
-                relations.append(Relation(name, assumption, self.compiled(assumption), spoken))
+                margin = self.compiled(assumption, f'assume: "{name}"', _margin_column)
+                relations.append(Relation(name, assumption, margin, spoken))
                 continue
             if not isinstance(assumption, Each):
                 relations.append(self._relation(name, self.lowered(assumption)))
@@ -193,19 +204,18 @@ class Family:
                     formula if is_function(formula) else self.lowered(formula, **indices)
                     for formula in (*fields.values(), *conditions.values())
                 ]
+                title = prediction.name if entry is None else f"{prediction.name}[{entry}]"
+                formulas = {
+                    name: self.compiled(formula, f"{title}: {name}", column, **indices)
+                    for name, formula in fields.items()
+                }
+                labels = {
+                    label: self.compiled(c, f"{title}: {label}", condition, **indices)
+                    for label, c in conditions.items()
+                }
+                spoken, is_flow = self.speaks_of(*lowered), self.statement.flow is not None
                 promises.append(
-                    Promise(
-                        prediction,
-                        prediction.name if entry is None else f"{prediction.name}[{entry}]",
-                        entry,
-                        {
-                            name: self.compiled(formula, **indices)
-                            for name, formula in fields.items()
-                        },
-                        self.speaks_of(*lowered),
-                        {label: self.compiled(c, **indices) for label, c in conditions.items()},
-                        self.statement.flow is not None,
-                    )
+                    Promise(prediction, title, entry, formulas, spoken, labels, is_flow)
                 )
         names = {promise.name for promise in promises}
         pairs = [(promise, promise.prediction) for promise in promises]
@@ -214,6 +224,13 @@ class Family:
             for p, kind in pairs
             if not isinstance(kind, Before) or {kind.first, kind.then} <= names
         ]
+
+
+def _margin_column(title: str, result: Any, count: int) -> Floats:
+    """The margin that an assumption of the user returned; a truth value would be none."""
+    required = "its margin in decades, negative outside, such as np.log10(right / left)"
+    x: Floats = column(title, result, count, f"{required}; or type a relation of sympy: h * g <= 1")
+    return x
 
 
 def _compiled(expression: Any) -> Compiled:

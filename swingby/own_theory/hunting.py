@@ -5,15 +5,23 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import Any
 
 import numpy as np
 
 from swingby.errors import InvalidInput
-from swingby.own_theory.comparing import TheoryRow, off_text, rows_of
+from swingby.own_theory.comparing import TheoryRow, rows_of
 from swingby.own_theory.family import Floats
 from swingby.own_theory.kinds import Passage, Value
-from swingby.own_theory.runs import Judged, decided, judge, require_separate, worst
+from swingby.own_theory.runs import (
+    Judged,
+    decided,
+    judge,
+    require_separate,
+    undecided_share,
+    worst,
+)
 from swingby.own_theory.settings import Settings, last_step, least_margin, margins, samples
 from swingby.own_theory.simpler import EDGE, cost, digits, simpler
 from swingby.own_theory.statement import Statement
@@ -33,10 +41,14 @@ _MORE_SEEDS, _SCAN_SEEDS = 16, 2
 _AGAIN = 7919
 #: Settings after which a confirmed violation ends the search, and close ones that are kept.
 _ENOUGH, _CLOSE = 96, 6
+#: The share of settings at which a prediction that was tested may be undecided.
+_MOST_UNDECIDED = 0.5
 #: Settings of a hunt, and where these are cheap as many more as take so many steps.
 _SETTINGS, _MOST, _WORK = 600, 10_000, 20_000_000
 #: Values of a number in a scan.
 _SCAN = 40
+#: Stretches of a scan that are spelled out.
+_TURNS = 7
 #: A violation clearer than this factor stays so while it is made simpler.
 _CLEAR = 2.0
 #: Digits of a number above which a violation may become less clear.
@@ -72,14 +84,18 @@ class TheoryHunt(Drawn):
     theory : str
     verdict : Finding
         *refuted* with a confirmed counterexample, *tested* without, *undecided* where a violation
-        was seen and not confirmed, or nothing was looked at.
+        was seen and not confirmed, or some prediction was not decided at most of the settings.
     violation : Counterexample or None
     instances, shrinks, unconfirmed : int
         Settings looked at; changes that made it simpler; violations that rounding or the seeds
         explain.
     scan : tuple of str
-        For each number, where it stays broken inside the assumptions as that number alone varies.
+        For each number, where it is broken inside the assumptions as that number alone varies.
     hints : tuple of str
+    undecided : dict from str to float
+        By prediction the share of settings at which it was not decided, where that is not 0.
+    reasons : dict from str to str
+        Why, mostly.
     closest : float
         The largest off/allowed that was kept, at `closest_setting`.
     seconds : float
@@ -94,6 +110,8 @@ class TheoryHunt(Drawn):
     unconfirmed: int = 0
     scan: tuple[str, ...] = ()
     hints: tuple[str, ...] = ()
+    undecided: Mapping[str, float] = field(default_factory=dict)
+    reasons: Mapping[str, str] = field(default_factory=dict)
     closest: float = math.nan
     closest_setting: str = ""
     seed: int = 0
@@ -113,8 +131,12 @@ class TheoryHunt(Drawn):
     def to_grid(self) -> Grid:
         """The hunt in lines; the same text for the same seed."""
         among = f"in {counted(self.instances, 'setting')}"
+        open_lines = [
+            f"{name}: undecided at {share:.0%} of the settings: {self.reasons[name]}"
+            for name, share in self.undecided.items()
+        ]
         if self.violation is None:
-            lines = [f"No counterexample {among}. That proves nothing."]
+            lines = [f"No counterexample {among}. That proves nothing.", *open_lines]
             if self.unconfirmed:
                 count = counted(self.unconfirmed, "violation")
                 lines.append(f"{count} not confirmed: rounding or the seeds explain them.")
@@ -128,11 +150,11 @@ class TheoryHunt(Drawn):
             simpler_by = counted(self.shrinks, "change")
             lines = [f"Counterexample {among}, made simpler by {simpler_by}:"]
             lines += [f"  {example.setting.text()}"]
-            lines += [f"  {_row_text(row)}" for row in example.rows]
+            lines += [f"  {row.prediction}: {row.text}" for row in example.rows]
             rounded = {name: round(margin, 2) + 0.0 for name, margin in example.margins.items()}
             inside = ", ".join(f"{name} {margin:+.2f}" for name, margin in rounded.items())
             lines += [f"  inside by (decades): {inside}"] if inside else []
-            lines += [f"  {line}" for line in (*self.scan, *self.hints)]
+            lines += [f"  {line}" for line in (*self.scan, *self.hints, *open_lines)]
         return Grid(f"Hunt: {self.theory}: {self.verdict}", [], [], above=lines)
 
     def to_dict(self) -> dict[str, Any]:
@@ -141,18 +163,9 @@ class TheoryHunt(Drawn):
         plain = {name: value for name, value in vars(self).items() if name != "violation"}
         example = None if violation is None else dict(violation.numbers)
         more = {"verdict": str(self.verdict), "found": self.found, "violation": example}
+        rows = () if violation is None else violation.rows
+        more["broken"] = [storable({**vars(row), "verdict": row.verdict}) for row in rows]
         return storable({**plain, **more})
-
-
-def _row_text(row: TheoryRow) -> str:
-    at = "" if math.isnan(row.step) else f" at step {row.step:.0f}"
-    if isinstance(row.predicted, str):
-        return f"{row.prediction}: predicted {row.predicted}, observed {row.observed}"
-    predicted = "" if math.isnan(row.predicted) else f"predicted {row.predicted:.5g}, "
-    observed = "not by the end of the run" if math.isnan(row.observed) else f"{row.observed:.5g}"
-    return (
-        f"{row.prediction}: {predicted}observed {observed}{at}, off/allowed {off_text(row.ratio)}"
-    )
 
 
 def hunt_theory(
@@ -173,9 +186,12 @@ def hunt_theory(
     clock = Clock(limit)
     most = None if count is None else numbers.whole(count, "count", 1)
     search = _Search(statement, seed, clock, most)
+    undecided, reasons = search.undecided()
     base: dict[str, Any] = {
         "instances": search.instances,
         "unconfirmed": search.unconfirmed,
+        "undecided": undecided,
+        "reasons": reasons,
         "seed": seed,
     }
     broken = [entry for entry in search.close if entry[0] > 1]
@@ -196,7 +212,9 @@ def hunt_theory(
     close = [entry for entry in search.close if entry[0] <= 1]
     ratio, closest = close[0] if close else (math.nan, None)
     text = "" if closest is None else closest.text()
-    verdict = Finding.TESTED if close and not broken and not search.open else Finding.UNDECIDED
+    is_tested = close and not broken and not search.open
+    is_tested = is_tested and all(share <= _MOST_UNDECIDED for share in undecided.values())
+    verdict = Finding.TESTED if is_tested else Finding.UNDECIDED
     more: dict[str, Any] = {"closest": ratio, "closest_setting": text}
     return TheoryHunt(statement.name, verdict, seconds=clock.used, **base, **more)
 
@@ -250,6 +268,21 @@ class _Search:
             if self.close and self.close[0][0] > 1 and self.instances >= min(most, _ENOUGH):
                 break
 
+    def undecided(self) -> tuple[dict[str, float], dict[str, str]]:
+        """Shares of settings at which a prediction was not decided, and why, by prediction."""
+        by_name: dict[str, list[Judged]] = {}
+        for judged in self.results:
+            by_name.setdefault(judged.promise.prediction.name, []).append(judged)
+        rows = {name: undecided_share(parts) for name, parts in by_name.items()}
+        rows |= {
+            name: (1.0, "of a promise O(e) a setting alone decides nothing; assert_theory does")
+            for name, parts in by_name.items()
+            if parts[0].constant is not None
+        }
+        open_rows = {name: row for name, row in rows.items() if row[0]}
+        shares = {name: share for name, (share, _) in open_rows.items()}
+        return shares, {name: reason for name, (_, reason) in open_rows.items()}
+
     def _keep(self, batch: Settings, ratio: Floats, seed: int) -> None:
         """Keep what came close; of what looks broken, what is confirmed."""
         for index in np.argsort(-ratio, kind="stable")[:3]:
@@ -258,7 +291,7 @@ class _Search:
                 off = confirmed(entry, seed + self.instances)
                 self.unconfirmed += not off > 1
                 self.open += math.isnan(off)
-            if not math.isnan(off):
+            if off >= 0:  # not nan, and not what no prediction decides
                 self.close.append((off, entry))
         self.close = sorted(self.close, key=lambda pair: -pair[0])[:_CLOSE]
 
@@ -351,7 +384,7 @@ def _simplest(setting: Settings, clear: float, seed: int, clock: Clock) -> Setti
 
 
 def scan(setting: Settings, seed: int) -> list[str]:
-    """From a counterexample each number varied alone: where it stays broken, inside."""
+    """From a counterexample each number varied alone: where it is broken, of the values inside."""
     chosen, seeds = setting.family, setting.family.statement.seeds
     lines, everywhere = [], []
     spans = zip(chosen.names, chosen.low, chosen.usual, chosen.high, strict=True)
@@ -360,32 +393,49 @@ def scan(setting: Settings, seed: int) -> list[str]:
         grid = np.union1d(np.clip(np.geomspace(low, high, _SCAN), low, high), [x, usual])
         grid = np.unique(np.rint(grid)) if name in chosen.whole else grid
         batch = setting.repeated(len(grid)).with_scalars(**{name: grid})
-        inside = least_margin(batch) >= EDGE
         ratio = worst(judge(batch, seed, copies=_SCAN_SEEDS * seeds if seeds > 1 else None))
-        first = last = int(np.flatnonzero(grid == x)[0])
-        while first > 0 and inside[first - 1] and ratio[first - 1] > 1:
-            first -= 1
-        while last < len(grid) - 1 and inside[last + 1] and ratio[last + 1] > 1:
-            last += 1
-        ends = []
-        for word, end, next_, side in (
-            ("from", first, first - 1, "below"),
-            ("to", last, last + 1, "above"),
-        ):
-            if 0 <= next_ < len(grid) and inside[next_]:
-                verdict = "kept" if ratio[next_] >= 0 else "undecided"
-                ends.append(f"{word} {grid[end]:.3g} ({verdict} {side})")
-        if ends:
-            lines.append(f"broken for {name} {' '.join(ends)}")
-        elif (ratio[inside] > 1).all():
+        inside = least_margin(batch) >= EDGE
+        verdicts = np.select([ratio > 1, ratio >= 0], ["broken", "kept"], "undecided")
+        pairs = zip(verdicts[inside].tolist(), grid[inside].tolist(), strict=True)
+        runs = [(word, [y for _, y in run]) for word, run in groupby(pairs, lambda pair: pair[0])]
+        if len(runs) == 1 and runs[0][0] == "broken":
             everywhere.append(name)
         else:
-            lines.append(f"broken for {name} from {grid[first]:.3g} to {grid[last]:.3g}")
+            lines.append(_scanned(name, runs, int(inside.sum())))
     if everywhere:
         lines.append(
             f"broken at every value tried of {', '.join(everywhere)} inside the assumptions"
         )
     return lines
+
+
+def _scanned(name: str, runs: list[tuple[str, list[float]]], count: int) -> str:
+    """Where a number is broken, of all that were tried, in a line.
+
+    >>> _scanned("h", [("kept", [1, 2]), ("broken", [3, 4])], 4)
+    'broken for h from 3 (kept at the values tried below)'
+    >>> _scanned("h", [("broken", [1, 2]), ("kept", [3]), ("broken", [4])], 4)
+    'of 4 values tried of h: broken from 1 to 2, kept at 3, broken at 4'
+    """
+    broken = [rank for rank, (word, _) in enumerate(runs) if word == "broken"]
+    if len(broken) == 1:
+        (rank,) = broken
+        first, last = runs[rank][1][0], runs[rank][1][-1]
+        start, end = f" from {first:.3g}", f" to {last:.3g}"
+        sides = [(runs[:rank], start, "below"), (runs[rank + 1 :], end, "above")]
+        words = [
+            f"{edge} ({others[0][0]} at the values tried {side})"
+            for others, edge, side in sides
+            if len(others) == 1
+        ]
+        if len(words) == len(runs) - 1:
+            return f"broken for {name}{''.join(words)}"
+    spans = [
+        f"{word} at {run[0]:.3g}" if len(run) == 1 else f"{word} from {run[0]:.3g} to {run[-1]:.3g}"
+        for word, run in runs
+    ]
+    more = [f"and {len(spans) - _TURNS} more turns"] if len(spans) > _TURNS else []
+    return f"of {count} values tried of {name}: {', '.join(spans[:_TURNS] + more)}"
 
 
 def _constant_factors(results: list[Judged]) -> list[str]:
@@ -410,14 +460,12 @@ def _constant_factors(results: list[Judged]) -> list[str]:
         if low <= high:
             factor, failures = _simplest_number(low, high), int(bad.sum())
             words = f"times {factor:g} it would be kept at all {failures} failures"
-            lines.append(f"{name}: {words}: a constant factor")
+            lines.append(f"{name}: {words}: a constant that does for these, not yet the repair")
     return lines
 
 
 def _columns(judged: Judged) -> tuple[Any, Any, Any, Any]:
-    assert judged.within is not None
-    noise = 0.0 if judged.noise is None else judged.noise
-    return judged.predicted, judged.observed, judged.ratio, judged.within * (1 + noise)
+    return judged.predicted, judged.observed, judged.ratio, judged.allowed
 
 
 def _simplest_number(low: float, high: float) -> float:

@@ -118,7 +118,9 @@ class Bound(Prediction):
 
     ``start`` is step 1 by default, and time 0 of a flow, which is judged between steps as well.
     The bound is not tested where ``of`` is at most ``floor``, the size of roundings, or where both
-    are below 1e-290. It may be exceeded by 1e-9 for each step.
+    are below 1e-290; without a step above its floor it is undecided. It may be exceeded by 1e-9 for
+    each step. A test of it has no power, and fails, if a limit off by a factor 2 is kept, too, but
+    not if it is ``loose``, as a sign is, ``above=0``.
 
     >>> Bound("rate", "loss", below=sp.Rational(1, 2) ** t, until=50).below.subs(t, 3)
     1/8
@@ -132,6 +134,7 @@ class Bound(Prediction):
     until: Formula = 1000
     floor: Formula = 0
     each: bool = False
+    loose: bool = False
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from swingby.own_theory.comparing import off_text
+from swingby.own_theory.comparing import row_of
 from swingby.own_theory.family import Floats
 from swingby.own_theory.kinds import Bound, Outcome, Passage, Prediction, Value
-from swingby.own_theory.runs import Judged, judge, require_separate
+from swingby.own_theory.runs import Judged, can_differ, judge, require_separate, undecided_share
 from swingby.own_theory.settings import samples
 from swingby.own_theory.statement import Statement
 from swingby.report import Framed, Grid
@@ -29,7 +29,8 @@ class Power:
     """A prediction over many settings: how it did, and what the test would have seen.
 
     `broken`, `undecided`: shares of the settings; `worst`, `median`: off/allowed; `example`: a
-    setting where it is broken. `words`: the power, in a line; `fault`: why it means nothing.
+    setting where it is broken. `words`: the power, in a line; `fault`: why it means nothing;
+    `reason`: why it is undecided, mostly.
     """
 
     name: str
@@ -41,12 +42,14 @@ class Power:
     words: str
     fault: str = ""
     example: str = ""
+    reason: str = ""
 
     @property
     def faults(self) -> list[str]:
         """What speaks against the prediction or against the test of it, in sentences."""
         broken = f"{self.name}: broken at {self.broken:.1%} of the settings, {self.example}"
         undecided = f"{self.name}: undecided at {self.undecided:.0%} of the settings"
+        undecided += f": {self.reason}" if self.reason else ""
         return [
             *([broken] if self.broken else []),
             *([undecided] if self.undecided > _SHARE else []),
@@ -107,7 +110,7 @@ def examined(statement: Statement, count: int = 200, rng: int = 0) -> TheoryTest
             parts.setdefault(name, []).append(judged)
             bad = np.flatnonzero(judged.ratio > 1)
             if len(bad) and name not in examples:
-                examples[name] = f"e.g. {_pair(judged, bad[0])} at {batch.text(bad[0])}"
+                examples[name] = f"e.g. {row_of(judged, bad[0]).text} at {batch.text(bad[0])}"
         total += batch.count
     rows = tuple(
         _power(statement, kind, parts[kind.name], examples.get(kind.name, ""))
@@ -117,29 +120,19 @@ def examined(statement: Statement, count: int = 200, rng: int = 0) -> TheoryTest
     return TheoryTest(statement.name, total, rows)
 
 
-def _pair(judged: Judged, index: int) -> str:
-    predicted, observed = judged.predicted[index], judged.observed[index]
-    if isinstance(predicted, str):
-        return f"predicted {predicted}, observed {observed}"
-    start = "" if np.isnan(predicted) else f"predicted {predicted:.5g}, "
-    ratio = judged.ratio[index]
-    value = "not by the end of the run" if np.isnan(observed) else f"{observed:.5g}"
-    return f"{start}observed {value}, off/allowed {off_text(float(ratio))}"
-
-
 def _power(statement: Statement, kind: Prediction, parts: list[Judged], example: str) -> Power:
     ratio = np.concatenate([part.ratio for part in parts])
     constants = [part.constant for part in parts if part.constant is not None]
     if constants:
         return _order(kind, parts, np.concatenate(constants))
     decided = ~np.isnan(ratio)
+    undecided, reason = undecided_share(parts)
     finite = ratio[decided] if decided.any() else np.array([math.nan])
     words, fault = _words(statement, kind, parts, decided)
     worst, median = float(np.max(finite)), float(np.median(finite))
     share = float(np.mean(finite > 1))
-    return Power(
-        kind.name, len(ratio), float(np.mean(~decided)), share, worst, median, words, fault, example
-    )
+    row = (kind.name, len(ratio), undecided, share, worst, median, words, fault, example, reason)
+    return Power(*row)
 
 
 def _words(
@@ -147,11 +140,9 @@ def _words(
 ) -> tuple[str, str]:
     """The power in words, and what is wrong with it."""
     if isinstance(kind, Outcome):
-        predicted = np.concatenate([part.predicted for part in parts])
-        labels = sorted({str(label) for label in predicted[decided.astype(bool)]})
-        return f"labels met: {', '.join(labels)} of {len(kind.predicted)}", ""
+        return _of_labels(kind, parts, decided)
     if isinstance(kind, Bound):
-        return "worst is the share of the bound that is used", ""
+        return _of_bound(kind, np.concatenate([part.ratio for part in parts])[decided])
     if not isinstance(kind, Passage | Value):
         return "the other order would show", ""
     predicted, observed, within = (
@@ -162,26 +153,64 @@ def _words(
         noise = float(
             np.nanmedian(np.concatenate([part.noise for part in parts if part.noise is not None]))
         )
+        if not math.isfinite(noise):
+            return "the noise is not known", ""
         words = f"noise is {noise:.2g} x the promise at {statement.seeds} seeds"
         if noise <= 1:
-            return words, ""
+            within = within * (1 + noise)  # a factor has to show beside the noise
+            fault = _factor(kind, predicted, observed, within)[1]
+            return (f"{words}: POWERLESS, a factor 2 would pass", fault) if fault else (words, "")
         seeds = int(statement.seeds * noise**2) + 1
         share = within / np.where(predicted == 0, np.nan, np.abs(predicted))
         if np.isnan(share).all():
-            promised, told = "the promise", f"{noise:.2g} x the promise"
+            sides = f"are off by {noise:.2g} x within, which is more than within"
         else:
-            promised = f"{float(np.nanmedian(share)):.2g}"
-            told = f"{100 * noise * float(promised):.2g} %"
-            promised = f"{100 * float(promised):.2g} %"
+            promised = float(f"{float(np.nanmedian(share)):.2g}")
+            sides = f"tell {100 * noise * promised:.2g} %, and {100 * promised:.2g} % is promised"
         required = f"give seeds={float(f'{seeds:.2g}'):.0f}, or promise less"
         return (
             f"{words}: POWERLESS, {seeds} seeds would do",
-            f"{kind.name}: {statement.seeds} seeds tell {told}, and {promised} is promised:"
-            f" {required}",
+            f"{kind.name}: {statement.seeds} seeds {sides}: {required}",
         )
+    return _factor(kind, predicted, observed, within)
+
+
+def _of_labels(kind: Outcome, parts: list[Judged], decided: Floats) -> tuple[str, str]:
+    """Every label has to be predicted somewhere; of one alone, a run could show another."""
+    predicted = np.concatenate([part.predicted for part in parts])
+    labels = sorted({str(label) for label in predicted[decided.astype(bool)]})
+    words = f"labels met: {', '.join(labels) or 'none'} of {len(kind.predicted)}"
+    missing = [label for label in kind.predicted if label not in labels]
+    if not labels or (not missing and (len(labels) > 1 or can_differ(kind))):
+        return words, ""
+    if missing:
+        required = f"{', '.join(missing)} is predicted at no setting inside: widen the numbers"
+        required += ", or leave it out of predicted="
+    else:
+        required = f"observed= says {labels[0]} of any run: write what else a run may show"
+    return f"{words}: POWERLESS", f"{kind.name}: {required} (POWERLESS)"
+
+
+def _of_bound(kind: Bound, ratio: Floats) -> tuple[str, str]:
+    """A limit off by a factor 2 has to be broken."""
+    words = "worst is the share of the bound that is used"
+    if kind.loose or not len(ratio) or np.mean(ratio > 1 / FACTORS[-1]) > _SHARE:
+        return f"{'loose, as stated: ' if kind.loose else ''}{words}", ""
+    used = float(np.quantile(ratio, 1 - _SHARE))
+    nearer = f"about {1 / used:.2g} times nearer" if used else "that a run comes near"
+    required = f"type a limit {nearer}, or loose=True for a bound that is no estimate"
+    share = f"at most {used:.2g} of it is used at {1 - _SHARE:.0%} of the settings"
+    fault = f"{kind.name}: {share}; wrong by a factor 2 it would pass (POWERLESS): {required}"
+    return "POWERLESS: a factor 2 would pass", fault
+
+
+def _factor(
+    kind: Passage | Value, predicted: Floats, observed: Floats, within: Floats
+) -> tuple[str, str]:
+    """The smallest factor that would show, and what is wrong if there is none."""
     usable = np.isfinite(observed) & np.isfinite(predicted) & (predicted != 0)
     if not usable.any():
-        return "-", ""
+        return "of a prediction of 0 no factor shows" if (predicted == 0).any() else "-", ""
     predicted, observed, within = predicted[usable], observed[usable], within[usable]
     for factor in FACTORS:
         if np.mean(np.abs(observed - factor * predicted) > within) > _SHARE:

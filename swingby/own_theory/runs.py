@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from swingby.errors import InvalidInput
 from swingby.own_theory.family import Family, Floats, Promise, Values
 from swingby.own_theory.flowing import Run, between, crossing, flowed, peak
 from swingby.own_theory.kinds import Before, Bound, Order, Outcome, Passage, Value
 from swingby.own_theory.settings import Settings, last_step, least_margin, lowest, no_value
-from swingby.own_theory.statement import call, parameters, real, refused
+from swingby.own_theory.statement import call, parameters, real, refused, state_of
 
 #: Roundings of a step, relative, which a bound is allowed.
 _ROUNDING = 1e-9
+#: Roundings of a step, relative, that a value without them may be off.
+_LAST_DIGIT = 1e-15
 #: Smaller numbers have lost digits, on both sides of a bound.
 _UNDERFLOW = 1e-290
 #: Standard errors of an estimate over seeds that a promise is allowed.
@@ -26,6 +33,9 @@ _FLOW_ERROR = 1e-6
 #: Skewness of a mean of that many numbers above which its standard errors say too little, and runs
 #: of one setting that decide, at most.
 _SKEW, _MOST_RUNS = 0.05, 200_000
+#: Why a prediction is undecided.
+_NOT_FINITE = "a number of the run is not finite"
+_TAIL = "the seeds do not show it: a tail decides"
 #: Settings are dropped as they finish, at every so many steps.
 _DROP = 128
 
@@ -35,8 +45,10 @@ class Judged:
     """A prediction at some settings.
 
     `ratio` is off/allowed: broken above 1, kept up to it, nan where undecided. `noise`: the error
-    of the estimate in units of the promise, over seeds. `step`: where a bound came closest.
-    `constant`: off/e of a promise of size O(e), which no single setting decides.
+    of the estimate in units of `within`, over seeds, which is allowed, too. `step`: where a bound
+    came closest.
+    `constant`: off/e of a promise of size O(e), which no single setting decides. `reason`: why a
+    setting is undecided, in words.
     """
 
     promise: Promise
@@ -47,6 +59,27 @@ class Judged:
     step: Floats | None = None
     within: Floats | None = None
     constant: Floats | None = None
+    reason: NDArray[Any] | None = None
+
+    @property
+    def allowed(self) -> Floats | None:
+        """What a prediction may be off: `within`, and four standard errors over seeds."""
+        if self.within is None or self.noise is None:
+            return self.within
+        return self.within * (1 + self.noise)
+
+    @property
+    def undecided(self) -> Any:
+        """Where nothing is known; of a promise of size O(e) where its constant is not."""
+        return np.isnan(self.ratio if self.constant is None else self.constant)
+
+
+def undecided_share(parts: Sequence[Judged]) -> tuple[float, str]:
+    """The share of settings at which a prediction is undecided, and the most frequent reason."""
+    flags = np.concatenate([part.undecided for part in parts])
+    reasons = [x for part in parts if part.reason is not None for x in part.reason[part.undecided]]
+    frequent = Counter(filter(None, reasons)).most_common(1)
+    return float(np.mean(flags)), frequent[0][0] if frequent else ""
 
 
 class Watch:
@@ -62,17 +95,26 @@ class Watch:
         #: Where a formula has no value, nothing is predicted.
         self.blank = np.any([np.isnan(column) for column in self.form.values()], axis=0)
         #: Where a number is not finite, or no step is asked for, nothing is decided.
-        self.lost = ~np.all([np.isfinite(column) for column in self.form.values()], axis=0)
+        self.lost, self.reason = np.zeros(columns, bool), np.full(columns, "", object)
+        self.lose(self.blank, "a formula has no value")
+        finite = np.all([np.isfinite(column) for column in self.form.values()], axis=0)
+        self.lose(~finite, "a formula is not finite")
         if isinstance(promise.prediction, Bound):
-            self.lost |= self.form["until"] < np.maximum(self.form["start"], 0)
+            none = self.form["until"] < np.maximum(self.form["start"], 0)
+            self.lose(none, "it asks for no step")
         elif "at" in self.form:
-            self.lost |= self.form["at"] < 0
+            self.lose(self.form["at"] < 0, "it asks for no step")
         self.last = np.maximum(promise.last_step(values), 0)
         self.observed = np.full(columns, np.nan)
         self.largest = np.full(columns, -np.inf)
         self.step = np.full(columns, np.nan)
         self._before = np.full(columns, np.nan)
         self._ready = np.zeros(columns, bool)
+
+    def lose(self, columns: Any, reason: str) -> None:
+        """Give up on columns, with a reason unless there is one."""
+        self.lost[columns] = True
+        self.reason[columns] = np.where(self.reason[columns] == "", reason, self.reason[columns])
 
     def look(self, step: int, x: Floats, who: Any) -> None:
         """Take note of the observable of the columns `who` at a step."""
@@ -93,13 +135,13 @@ class Watch:
             rise = x - before
             share = np.where((rise == 0) | np.isnan(rise), 1.0, (level - before) / rise)
             self.observed[who[hit]] = (step - 1 + share)[hit]
-            self.lost[who] |= is_open & ~finite
+            self.lose(who[is_open & ~finite], _NOT_FINITE)
         else:
             hit = is_open & (step >= self.form["at"][who])
             self.observed[who[hit]] = x[hit]
             self.largest[who] = np.fmax(self.largest[who], np.where(finite, x, np.inf))
             if isinstance(kind, Value):
-                self.lost[who] |= hit & ~finite
+                self.lose(who[hit & ~finite], _NOT_FINITE)
 
     def _bound(self, step: int, x: Floats, who: Any) -> None:
         form = {name: column[who] for name, column in self.form.items()}
@@ -109,7 +151,8 @@ class Watch:
             higher = ratio > self.largest[who]
             self.largest[who[higher]] = ratio[higher]
             self.step[who[higher]], self.observed[who[higher]] = step, x[higher]
-            self.lost[who] |= lost
+            self.lose(who[lost & ~np.isfinite(x)], _NOT_FINITE)
+            self.lose(who[lost], "its limit is not finite")
 
     @property
     def _sides(self) -> list[str]:
@@ -129,7 +172,8 @@ class Watch:
             y = side(run.times)
             hits = np.flatnonzero(np.maximum.accumulate(y <= 0) & (y >= 0) & np.isfinite(y))
             end = hits[0] if len(hits) else len(y)
-            self.lost[q] = not np.isfinite(y[:end]).all()
+            if not np.isfinite(y[:end]).all():
+                self.lose([q], _NOT_FINITE)
             if len(hits):
                 self.observed[q] = crossing(side, run.times[max(end - 1, 0)], run.times[end])
         elif isinstance(kind, Bound):
@@ -139,7 +183,8 @@ class Watch:
             x = run.x(between(run.times, 0.0, form["at"]))
             self.observed[q] = x[-1]
             self.largest[q] = np.max(np.where(np.isfinite(x), x, np.inf))
-            self.lost[q] = isinstance(kind, Value) and not math.isfinite(x[-1])
+            if isinstance(kind, Value) and not math.isfinite(x[-1]):
+                self.lose([q], _NOT_FINITE)
 
     def _follow_bound(self, q: int, name: str, form: Values, run: Run) -> None:
         def used(times: Floats) -> tuple[Floats, Any]:
@@ -148,7 +193,8 @@ class Watch:
 
         times = between(run.times, max(form["start"], 0.0), form["until"])
         ratio, lost = used(times)
-        self.lost[q] |= bool(lost.any())
+        if lost.any():
+            self.lose([q], _NOT_FINITE)
         largest, at = peak(lambda x: used(x)[0], times, ratio)
         if largest > self.largest[q]:
             self.largest[q], self.step[q] = largest, at
@@ -156,11 +202,20 @@ class Watch:
 
     def judged(self, copies: int, sigmas: float) -> Judged:
         """The prediction at every setting."""
-        judged, kind = self._judged(copies, sigmas), self.promise.prediction
+        kind, untested = self.promise.prediction, np.isneginf(self.largest)
+        if isinstance(kind, Bound):  # one copy is a test
+            untested = np.repeat(untested.reshape(-1, copies).all(axis=1), copies)
+            self.lose(untested, "no step of it is above its floor")
+        judged = self._judged(copies, sigmas)
         lost = self.lost.reshape(-1, copies).any(axis=1)
         if isinstance(kind, Bound):  # what broke it before counts
             lost &= ~(judged.ratio > 1)
-        judged.ratio[lost | self.blank[::copies]] = np.nan
+        judged.ratio[lost] = np.nan
+        reasons = self.reason.reshape(-1, copies).max(axis=1)
+        if judged.reason is not None:
+            reasons = np.where(reasons == "", judged.reason, reasons)
+        reasons = np.where(np.isnan(judged.ratio), reasons, "").astype(object)
+        judged = replace(judged, reason=reasons)
         if not isinstance(getattr(kind, "within", None), Order):
             return judged
         return replace(judged, ratio=np.full(len(judged.ratio), np.nan), constant=judged.ratio)
@@ -171,12 +226,11 @@ class Watch:
         form = {name: column[::copies] for name, column in self.form.items()}
         if isinstance(kind, Passage):
             seen_mean, aim = observed.mean(axis=1), form["time"]
-            ratio = _share(np.abs(seen_mean - aim), form["within"])
-            return Judged(self.promise, aim, seen_mean, ratio, within=form["within"])
+            within = form["within"]
+            return _off(self.promise, aim, seen_mean, within, seen_mean, aim)
         if isinstance(kind, Value):
             return self._value(kind, observed, form, sigmas)
         if isinstance(kind, Bound):
-            # A bound that no step came under, such as one below its floor throughout, is kept.
             ratio = np.maximum(self.largest.reshape(shape).max(axis=1), 0.0)
             empty = np.full(len(ratio), np.nan)
             step = self.step.reshape(shape).max(axis=1)
@@ -188,59 +242,96 @@ class Watch:
         aim, within, copies = form["value"], form["within"], x.shape[1]
         mean = x.mean(axis=1)
         if not kind.stat:
-            ratio = _share(np.abs(mean - aim), within)
-            return Judged(self.promise, aim, mean, ratio, within=within)
+            size = np.maximum(np.abs(aim), np.abs(self.largest.reshape(x.shape).max(axis=1)))
+            return _off(self.promise, aim, mean, within, form["at"], size)
         parts, freedom = x, copies
         if kind.stat == "var":
             parts, freedom = (x - mean[:, None]) ** 2, copies - 1
         estimate, spread = parts.sum(axis=1) / freedom, parts.std(axis=1)
         error = spread / math.sqrt(copies)
         off = np.abs(estimate - aim)
-        ratio = _share(np.maximum(off - sigmas * error, 0), within)
+        ratio = _share(off, within + sigmas * error)
         if sigmas:
             # A sample that has missed the tail is off towards its bulk, by an error too small.
             skew = ((parts - parts.mean(axis=1)[:, None]) ** 3).mean(axis=1)
             skew = skew / spread**3 / math.sqrt(copies) * np.sign(aim - estimate)
             ratio = np.where((ratio > 1) & (skew > _SKEW), np.nan, ratio)
-        noise = SIGMAS * error / within
-        return Judged(self.promise, aim, estimate, ratio, noise, within=within)
+        noise, reason = SIGMAS * error / within, np.full(len(ratio), _TAIL, object)
+        return Judged(self.promise, aim, estimate, ratio, noise, within=within, reason=reason)
 
     def _outcome(self, kind: Outcome, last: Floats, largest: Floats, copies: int) -> Judged:
         names = [*self.promise.labels]
         rows = [self.promise.labels[name](self.values)[::copies] for name in names]
-        conditions = np.array(rows).astype(bool)
+        conditions = np.array(rows) == 1
         chosen = np.array([*names], object)[conditions.argmax(axis=0)]
         predicted = np.where(conditions.any(axis=0), chosen, "")
         pairs = zip(last, largest, strict=True)
-        observed = np.array([_label(kind, float(a), float(b)) for a, b in pairs], object)
+        title = f"{self.promise.name}: observed"
+        observed = np.array([_label(title, kind, float(a), float(b)) for a, b in pairs], object)
         ratio = np.where(predicted == observed, 0.0, np.inf)
         unknown = (predicted == "") | (observed == "")
-        return Judged(self.promise, predicted, observed, np.where(unknown, np.nan, ratio))
+        reason = np.where(predicted == "", "no label is predicted", "the run shows no label")
+        ratio = np.where(unknown, np.nan, ratio)
+        return Judged(self.promise, predicted, observed, ratio, reason=reason)
 
 
-def _label(kind: Outcome, last: float, largest: float) -> str:
+def _off(
+    promise: Promise, aim: Floats, observed: Floats, within: Floats, step: Floats, size: Floats
+) -> Judged:
+    """A prediction of a number; undecided where roundings of a run of this size decide."""
+    off = np.abs(observed - aim)
+    ratio = _share(off, within)
+    rounding = _LAST_DIGIT * (1 + step) * np.abs(size)
+    is_rounding = (ratio > 1) & np.isfinite(rounding) & (off <= rounding)
+    ratio = np.where(is_rounding, np.nan, ratio)
+    reason = np.full(len(ratio), "a rounding decides: type a larger within", object)
+    return Judged(promise, aim, observed, ratio, within=within, reason=reason)
+
+
+def _label(title: str, kind: Outcome, last: float, largest: float) -> str:
     """What a run shows; "" where it ends in nan, and the label is not that of an endless number."""
     ends = (last, math.inf) if math.isnan(last) else (last,)
-    labels = {str(kind.observed(end, largest)) for end in ends}
-    return labels.pop() if len(labels) == 1 else ""
+    labels = [call(kind.observed, {}, end, largest) for end in ends]
+    for label in labels:
+        if not isinstance(label, str):
+            raise refused(title, f"returned {label!s:.40}, must return a label, or '' for none")
+    return str(labels[0]) if len({*labels}) == 1 else ""
+
+
+def can_differ(kind: Outcome) -> bool:
+    """Whether a run could show another label: of some ends and largest values not all are alike."""
+    ends = (0.0, 1e-9, 0.5, 1.0, 2.0, 1e3, 1e9, math.inf, math.nan, -1.0, -math.inf)
+    labels = set[str]()
+    for last, largest in itertools.product(ends, ends):
+        with contextlib.suppress(InvalidInput):  # a function may be of other numbers alone
+            labels.add(_label(kind.name, kind, last, largest))
+    return len(labels) > 1
 
 
 def _used(
     name: str, x: Floats, limit: Floats, form: Values, step: Any, allowed: Any
 ) -> tuple[Floats, Any]:
-    """The share of a bound that is used, -inf where nothing is asked, and where it is not known."""
+    """The share of a bound that is used, -inf where nothing is asked, and where it is not known.
+
+    Of two numbers that have lost their digits it is 0.
+    """
     live = (step >= form["start"]) & (step <= form["until"])
     if name == "below":
-        live = live & ~(x <= form["floor"])
+        live = live & ~((x <= form["floor"]) & (form["floor"] > 0))
     finite = np.isfinite(x) & np.isfinite(limit)
     ratio = _share(x, limit) if name == "below" else _share(limit, x)
-    counts = live & finite & (np.maximum(np.abs(x), np.abs(limit)) > _UNDERFLOW)
-    return np.where(counts, ratio / (1 + allowed), -np.inf), live & ~finite
+    used = np.where(np.maximum(np.abs(x), np.abs(limit)) > _UNDERFLOW, ratio / (1 + allowed), 0.0)
+    return np.where(live & finite, used, -np.inf), live & ~finite
 
 
 def _share(part: Floats, whole: Floats) -> Floats:
-    """part/whole, and inf where the whole is not positive, or nothing, and the part is larger."""
-    share = np.where(whole > 0, part / whole, np.where(part <= whole, 0.0, np.inf))
+    """part/whole, of two negative numbers whole/part: at most 1 where the part is not larger.
+
+    Where their signs differ, or the whole is 0, it is 0 or inf.
+    """
+    both = (whole < 0) & (part < 0)
+    share = np.where(both, whole / part, np.where(part <= whole, 0.0, np.inf))
+    share = np.where(whole > 0, part / whole, share)
     return np.where(np.isnan(share), np.inf, share)
 
 
@@ -259,7 +350,7 @@ def judge(
     for q in np.flatnonzero(np.any(suspects, axis=0)):
         for name, again in decided(settings.take(q), seed + 1, 4).items():
             if _is_over_seeds(again):
-                for column in ("observed", "ratio", "noise"):
+                for column in ("observed", "ratio", "noise", "reason"):
                     getattr(results[name], column)[q] = getattr(again, column)[0]
     return results
 
@@ -309,6 +400,7 @@ def _judge(settings: Settings, seed: int, copies: int, sigmas: float) -> dict[st
 
 def _spread(judged: Judged, short: Any, count: int, last: Floats, family: Family) -> Judged:
     """What was judged on the short runs, among all settings."""
+    reason = f"the run is longer than {family.statement.longest} steps"
 
     def among(column: Any) -> Any:
         if column is None:
@@ -316,10 +408,10 @@ def _spread(judged: Judged, short: Any, count: int, last: Floats, family: Family
         empty = "" if column.dtype == object else np.nan
         full = np.full(count, empty, column.dtype)
         full[short] = column
-        full[last > family.statement.longest] = empty
+        full[last > family.statement.longest] = reason if column is judged.reason else empty
         return full
 
-    names = ("predicted", "observed", "ratio", "noise", "step", "within", "constant")
+    names = ("predicted", "observed", "ratio", "noise", "step", "within", "constant", "reason")
     return replace(judged, **{name: among(getattr(judged, name)) for name in names})
 
 
@@ -334,7 +426,12 @@ def _order(promise: Promise, kind: Before, results: dict[str, Judged]) -> Judged
     words = np.array([f"{kind.then} first", f"{kind.first} first"], object)
     predicted = np.full(len(ratio), words[1], object)
     observed = np.where(undecided, "", words[(times[0] < times[1]).astype(int)])
-    return Judged(promise, predicted, observed, np.where(undecided, np.nan, ratio))
+    ratio = np.where(undecided, np.nan, ratio)
+    assert first.reason is not None
+    assert then.reason is not None
+    reason = np.where(np.isnan(first.ratio), first.reason, then.reason)
+    reason = np.where(undecided & (reason == ""), "neither passage happens", reason).astype(object)
+    return Judged(promise, predicted, observed, ratio, reason=reason)
 
 
 def _watched(settings: Settings, last: Floats, seed: int, copies: int) -> list[Watch]:
@@ -367,7 +464,7 @@ def _watched(settings: Settings, last: Floats, seed: int, copies: int) -> list[W
             _look(family, values, state, watches, step, who)
             if step == stop or statement.step is None:
                 break
-            before, state = state, call(statement.step, values, state)
+            before, state = state, state_of("step", call(statement.step, values, state), state)
             if not step and _shapes(state) != _shapes(before):
                 words = f"returned {_shapes(state)}, must keep {_shapes(before)}"
                 raise refused("step", f"{words}, the shape of its state")
@@ -380,8 +477,6 @@ def _watched(settings: Settings, last: Floats, seed: int, copies: int) -> list[W
 
 
 def _shapes(state: Any) -> Any:
-    if state is None:
-        return None
     return [*map(np.shape, state)] if isinstance(state, tuple) else np.shape(state)
 
 
@@ -408,9 +503,13 @@ def _look_along(settings: Settings, last: Floats, watches: list[Watch]) -> None:
 def _observe_runs(runs: Any, values: Values, watches: list[Watch]) -> None:
     """Show to those who watch what runs of the user's own give, by prediction; nan: not known."""
     results, count = call(runs, values), values["n"]
+    if not isinstance(results, Mapping):
+        raise refused(
+            "runs", f"returned {results!r:.40}, must return a dict of arrays by prediction"
+        )
     for watch in watches:
         name, k = watch.promise.prediction.name, watch.promise.k
-        x = np.asarray(results.get(name, np.nan), float)
+        x = real(f"runs: {name}", results.get(name, np.nan))
         x = x[k - 1] if k is not None and x.ndim > 1 else x
         if x.shape != (count,):
             form = f"({count},)" if k is None else f"({values['d']}, {count})"
@@ -418,7 +517,7 @@ def _observe_runs(runs: Any, values: Values, watches: list[Watch]) -> None:
             required = f"returned {words}, must return {form}: settings are the last axis"
             raise refused(f"runs: {name}", required)
         watch.observed, watch.largest = x, x
-        watch.blank = watch.blank | np.isnan(x)
+        watch.lose(np.isnan(x), "runs= shows nothing of it")
 
 
 def _look(
@@ -453,7 +552,7 @@ def _observable(
 def begun(family: Family, values: Values, columns: int) -> Any:
     """The state at step 0, whose last axis has to count the settings."""
     assert family.statement.start is not None
-    state = call(family.statement.start, values)
+    state = state_of("start", call(family.statement.start, values))
     for array in state if isinstance(state, tuple) else (state,):
         if np.shape(array)[-1:] != (columns,):
             shape = f"returned shape {np.shape(array)} for {columns} settings"

@@ -15,7 +15,7 @@ from swingby.errors import InvalidInput
 from swingby.hints import suggestion
 from swingby.own_theory.family import Family, Floats
 from swingby.own_theory.kinds import Before
-from swingby.own_theory.statement import Statement, call, is_function, refused
+from swingby.own_theory.statement import Statement, call, is_function, real, refused
 from swingby.theory import numbers
 
 #: What is too long to be run is left out of the draws as if an assumption said so.
@@ -64,7 +64,8 @@ class Settings:
             values[name] = np.array([self.scalars[entry] for entry in family.entries(name)])
         with np.errstate(all="ignore"):
             for symbol, function in statement.measured.items():
-                values[str(symbol)] = np.asarray(call(function, values), float)
+                name = str(symbol)
+                values[name] = _arrays(f"measured[{name!r}]", call(function, values), self.count)
         return values
 
     def take(self, index: Any) -> Settings:
@@ -120,12 +121,17 @@ def drawn(family: Family, scalars: Mapping[str, Floats], seed: int) -> Settings:
         values[name] = np.array([scalars[entry] for entry in family.entries(name)])
     draws = {}
     for name, function in statement.draws.items():
-        values[name] = draws[name] = np.asarray(call(function, values), float)
-        if draws[name].shape[-1:] != (count,):
-            shape = f"returned shape {draws[name].shape} for {count} settings"
-            required = f"{shape}, must end in {count}: settings are the last axis"
-            raise refused(f"draws[{name!r}]", required)
+        values[name] = draws[name] = _arrays(f"draws[{name!r}]", call(function, values), count)
     return Settings(family, scalars, draws)
+
+
+def _arrays(title: str, result: Any, count: int) -> Floats:
+    """What a function of the user returned, as an array whose last axis counts the settings."""
+    x: Floats = real(title, result)
+    if x.shape[-1:] != (count,):
+        shape = f"returned shape {x.shape} for {count} settings"
+        raise refused(title, f"{shape}, must end in {count}: settings are the last axis")
+    return x
 
 
 def usual(family: Family, count: int = 1, seed: int = 0) -> Settings:
@@ -175,6 +181,9 @@ def at_numbers(
         elif name in scalars:
             scalars[name] = np.array([numbers.within_float(numbers.positive(value, name), name)])
         elif name in statement.vectors:
+            if not np.ndim(value):
+                required = f"must be a list of {chosen.length}: {name} is a vector"
+                raise InvalidInput(name, value, required)
             for entry, x in zip(chosen.entries(name), value, strict=True):
                 scalars[entry] = np.array([numbers.within_float(numbers.positive(x, name), name)])
         elif name in draws:
@@ -300,6 +309,8 @@ def require_usual(family: Family) -> None:
     """Refuse a theory whose usual setting breaks an assumption, or is too long to be run."""
     settings = usual(family)
     for name, margin in margins(settings).items():
+        if math.isnan(margin[0]):
+            raise refused("assume:", f'"{name}" has the margin nan at {settings.text()}')
         if margin[0] < -1e-12:
             relation = family.relations[name].relation
             spelled = "" if is_function(relation) else f"{relation} "

@@ -10,16 +10,19 @@ import sysconfig
 import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from numbers import Number
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import sympy as sp
+from sympy.logic.boolalg import Boolean
 
 import swingby
 from swingby.errors import MISSING, InvalidInput
 from swingby.hints import Hinted, suggestion
 from swingby.own_theory.kinds import Before, Bound, Each, Order, Passage, Prediction, Value, Vector
+from swingby.theory.numbers import whole
 
 #: Names of options of the verbs, and of what every function may ask for: no number bears them.
 RESERVED = ("rng", "steps", "seconds", "count", "at", "vary", "store", "title", "d", "t", "n")
@@ -31,6 +34,10 @@ LIBRARIES = (
 )
 #: What errors say where an array stands for one number.
 _OF_ONE_NUMBER = ("truth value of an array", "can be converted to")
+#: Kinds of arrays in words; and what conditions return, but nothing else.
+FLAGS = "True or False"
+_REAL = "real numbers"
+_KINDS = {**dict.fromkeys("iuf", "numbers"), "b": FLAGS, "c": "complex numbers", "U": "text"}
 #: Words for a step size, which stand for each other in a hint.
 _STEP_SIZES = {"eta", "lr", "h", "dt", "step_size", "learning_rate", "gamma"}
 
@@ -81,12 +88,55 @@ def _copy(x: Any) -> Any:
     return x.copy() if isinstance(x, np.ndarray) else x
 
 
-def real(title: str, result: Any) -> Any:
-    """What a function of the user returned, as real numbers."""
-    if result is None or np.iscomplexobj(result):
-        kind = "None" if result is None else "complex numbers"
-        raise refused(title, f"returned {kind}, must return real numbers")
+def _kind(result: Any) -> str:
+    """What a function of the user returned, in words."""
+    if result is None:
+        return "None"
+    try:
+        array = np.asarray(result)
+    except ValueError:
+        return "arrays of several shapes"
+    if array.dtype != object:
+        return _KINDS.get(array.dtype.kind, f"values of {array.dtype}")
+    others = [x for x in array.flat if not isinstance(x, Number | sp.Number) or isinstance(x, bool)]
+    return f"{type(others[0]).__name__}, {others[0]!s:.40}" if others else "numbers"
+
+
+def real(title: str, result: Any, required: str = _REAL) -> Any:
+    """What a function of the user returned, as real numbers; refused if it is anything else."""
+    kind = _kind(result)
+    if kind != "numbers":
+        advice = ": write 1.0 * (...) to count" if (kind, required) == (FLAGS, _REAL) else ""
+        raise refused(title, f"returned {kind}, must return {required}{advice}")
     return np.asarray(result, float)
+
+
+def column(title: str, result: Any, count: int, required: str = _REAL) -> Any:
+    """What a function of the user returned, as a real number for each setting, (count,)."""
+    x = real(title, result, required)
+    if x.shape not in ((), (1,), (count,)):
+        form = f"must have ({count},): settings are the last axis"
+        raise refused(title, f"returned shape {x.shape} for {count} settings, {form}")
+    return np.broadcast_to(x, (count,))
+
+
+def condition(title: str, result: Any, count: int) -> Any:
+    """What a function of the user returned, as 1 where its condition holds and 0 elsewhere."""
+    if (kind := _kind(result)) != FLAGS:
+        raise refused(title, f"returned {kind}, must return {FLAGS} for each setting")
+    return column(title, 1.0 * np.asarray(result), count)
+
+
+def state_of(title: str, result: Any, before: Any = None) -> Any:
+    """What `start`, or `step` after the state `before`, returned: an array or a tuple of arrays."""
+    if isinstance(result, tuple):
+        olds = before if isinstance(before, tuple) else (before,) * len(result)
+        return tuple(state_of(title, x, old) for x, old in zip(result, olds, strict=False))
+    kind = _kind(result)
+    was_number = before is not None and _kind(before) != FLAGS
+    if kind not in ("numbers", "complex numbers", FLAGS) or (kind == FLAGS and was_number):
+        raise refused(title, f"returned {kind}, must return the numbers of its state")
+    return np.asarray(result)
 
 
 def is_function(formula: Any) -> bool:
@@ -100,17 +150,30 @@ def _meant(name: str, names: Iterable[str]) -> str:
     return close or (f"; did you mean {sizes[0]}?" if sizes else "")
 
 
+#: What to type for each part of a theory.
+_PARTS = {
+    "name": 'Theory("decay", ...)',
+    "numbers": "numbers={h: (0.01, 0.1, 1)}, low, usual and high of each symbol",
+    "assume": 'assume={"small step": h <= 0.5}, or assume={}',
+    "start": "start=lambda x0: 1 * x0, the state at step 0",
+    "step": "step=lambda x, h: x - h * x, or flow= in place of it, or step=None without motion",
+    "observe": 'observe={"x": lambda x: x}, functions of the state',
+    "predict": 'predict=[Bound("rate", "x", below=1)]',
+    "lengths": "lengths=[2, 3]",
+}
+
+
 @dataclass(frozen=True, eq=False)
 class Statement(Hinted):
     """The parts of a theory; see :class:`swingby.Theory`."""
 
-    name: str
-    numbers: Mapping[Any, Any]
-    assume: Mapping[str, Any]
-    start: Callable[..., Any] | None
-    step: Callable[..., Any] | None
-    observe: Mapping[str, Callable[..., Any]]
-    predict: Sequence[Prediction]
+    name: str = MISSING
+    numbers: Mapping[Any, Any] = MISSING  # type: ignore[assignment]
+    assume: Mapping[str, Any] = MISSING  # type: ignore[assignment]
+    start: Callable[..., Any] | None = MISSING  # type: ignore[assignment]
+    step: Callable[..., Any] | None = MISSING  # type: ignore[assignment]
+    observe: Mapping[str, Callable[..., Any]] = MISSING  # type: ignore[assignment]
+    predict: Sequence[Prediction] = MISSING  # type: ignore[assignment]
     flow: Callable[..., Any] | None = None
     runs: Callable[..., Any] | None = None
     draws: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
@@ -123,6 +186,7 @@ class Statement(Hinted):
     reference: str = ""
 
     def __post_init__(self) -> None:
+        self._check_parts()
         for symbol, span in self.numbers.items():
             _check_range(symbol, span)
         for where in ("numbers", "draws", "measured", "exists"):
@@ -134,6 +198,38 @@ class Statement(Hinted):
             self._check_relation(name, relation)
         self._check_functions()
         self._check_predictions()
+
+    def _check_parts(self) -> None:
+        """Refuse parts that are missing or of another kind, such as one prediction for a list."""
+        spared: dict[str, Any] = {} if self.flow is self.runs is None else {"step": None}
+        spared |= {} if self.runs is None else {"start": None, "observe": {}}
+        for name in spared:
+            if getattr(self, name) is MISSING:
+                object.__setattr__(self, name, spared[name])
+        for name, form in _PARTS.items():
+            if getattr(self, name) is MISSING:
+                raise InvalidInput(name, MISSING, f"must be given: {form}")
+        for name in ("numbers", "assume", "observe", "draws", "measured", "exists"):
+            if not isinstance(getattr(self, name), Mapping):
+                form = _PARTS.get(name, f"{name}={{...}}")
+                raise InvalidInput(name, getattr(self, name), f"must be a dict: {form}")
+        if not self.numbers:
+            raise InvalidInput("numbers", "{}", f"must not be empty: {_PARTS['numbers']}")
+        for name in ("predict", "lengths"):
+            parts = getattr(self, name)
+            is_list = isinstance(parts, Sequence) and not isinstance(parts, str)
+            if not is_list or (name == "lengths" and not parts):
+                raise InvalidInput(name, parts, f"must be a list: {_PARTS[name]}")
+        for part in self.predict:
+            if not isinstance(part, Prediction):
+                raise InvalidInput("predict", part, f"must be of swingby.own: {_PARTS['predict']}")
+        for name, row in {
+            "lengths": self.lengths,
+            "seeds": [self.seeds],
+            "steps": [self.steps],
+        }.items():
+            for number in row:
+                whole(number, name, 1)
 
     @property
     def longest(self) -> float:
@@ -156,6 +252,8 @@ class Statement(Hinted):
             self.check_parameters(f'"{name}"', assumption)
             return
         relation = assumption.relation if isinstance(assumption, Each) else assumption
+        if isinstance(relation, np.ndarray | str):
+            raise refused("assume:", f'"{name}" must be a relation of sympy, or a function')
         if isinstance(relation, bool) or relation in (sp.true, sp.false):
             required = "both sides are plain numbers; write it with the symbols of the theory"
             raise refused("assume:", f'"{name}" is {bool(relation)} at every setting: {required}')
@@ -163,6 +261,22 @@ class Statement(Hinted):
             raise refused("assume:", f'"{name}" must be a relation of sympy with <=, <, >= or >')
         indices = _INDICES if isinstance(assumption, Each) else set()
         self._check_symbols("assume:", f'"{name}"', relation, indices)
+
+    def _check_formula(
+        self, title: str, name: str, formula: Any, indices: set[str], kind: Any
+    ) -> None:
+        if is_function(formula):
+            self.check_parameters(title, formula)
+            return
+        try:
+            expression = sp.sympify(formula, strict=True)
+        except sp.SympifyError:
+            expression = None
+        if isinstance(expression, sp.Expr) == (kind is Boolean) or not isinstance(expression, kind):
+            what = "a relation of sympy" if kind is Boolean else "a formula of sympy, a number"
+            required = f"must have {what}, or a function of the numbers, got {formula!s:.40}"
+            raise refused("predict:", f"{title}: {name} {required}")
+        self._check_symbols("predict:", title, formula, indices)
 
     def _check_symbols(self, argument: str, title: str, formula: Any, indices: set[str]) -> None:
         symbols = sp.sympify(formula).free_symbols
@@ -218,6 +332,9 @@ class Statement(Hinted):
             number = _number(getattr(prediction, name))
             if number is not None and not 0 <= number < math.inf:
                 raise refused("predict:", f"{title} has {name}={number:g}, must be 0 or more")
+            is_stat = isinstance(prediction, Value) and prediction.stat != ""
+            if number == 0 and name == "within" and is_stat:
+                raise refused("predict:", f"{title} has within=0, which no number of seeds shows")
 
     def _check_predictions(self) -> None:
         names = [prediction.name for prediction in self.predict]
@@ -232,7 +349,15 @@ class Statement(Hinted):
                         has = f"which is no passage ({', '.join(passages)})"
                         raise refused("predict:", f"{title} compares {name}, {has}")
                 continue
-            of, each = getattr(prediction, "of", ""), getattr(prediction, "each", False)
+            indices = {"k"} if getattr(prediction, "each", False) else set[str]()
+            for name in prediction.formulas:
+                formula = getattr(prediction, name)
+                bare = formula.e if isinstance(formula, Order) else formula
+                if bare is not None or not isinstance(prediction, Bound):
+                    self._check_formula(title, name, bare, indices, sp.Expr)
+            for label, formula in getattr(prediction, "predicted", {}).items():
+                self._check_formula(title, label, formula, indices, Boolean)
+            of = getattr(prediction, "of", "")
             if of not in self.observe and self.runs is None:
                 listed = f"which is not observed ({', '.join(self.observe)})"
                 raise refused("predict:", f"{title} is of {of}, {listed}")
@@ -243,14 +368,6 @@ class Statement(Hinted):
             if isinstance(prediction, Value) and prediction.stat and self.seeds < 2:
                 raise refused("seeds", f"must be at least 2 for {title}, give seeds=400")
             self._check_range_of(prediction, title)
-            fields = [getattr(prediction, name) for name in prediction.formulas]
-            fields += getattr(prediction, "predicted", {}).values()
-            for formula in fields:
-                bare = formula.e if isinstance(formula, Order) else formula
-                if is_function(bare):
-                    self.check_parameters(title, bare)
-                elif bare is not None:
-                    self._check_symbols("predict:", title, bare, {"k"} if each else set())
 
 
 def _number(formula: Any) -> float | None:

@@ -12,9 +12,18 @@ from swingby.hints import suggestion
 from swingby.own_theory.family import Floats
 from swingby.own_theory.kinds import Passage
 from swingby.own_theory.runs import Judged, judge
-from swingby.own_theory.settings import Settings, at_numbers
+from swingby.own_theory.settings import Settings, at_numbers, least_margin
+from swingby.own_theory.simpler import EDGE
 from swingby.own_theory.statement import Statement, refused
-from swingby.verify.turning_values import Threshold, read_range, turning_values
+from swingby.verify.turning_values import (
+    Threshold,
+    TurningValues,
+    read_range,
+    turning_values,
+)
+
+#: Values of the first round, where a batch costs as little as a few runs.
+_MANY = 129
 
 
 def threshold_theory(
@@ -39,11 +48,52 @@ def threshold_theory(
     usual = (float(chosen.low[index]), float(chosen.high[index]))
     low, high = usual if between is None else read_range(between)
 
-    def answers(values: Floats) -> dict[str, Floats]:
-        return answer(judge(base.repeated(len(values)).with_scalars(**{vary: values})))
+    noises = list[Floats]()
 
-    turns = turning_values(answers, low, high)
-    return Threshold(statement.name, question, vary, (low, high), turns)
+    def at_values(values: Floats) -> Settings:
+        return base.repeated(len(values)).with_scalars(**{vary: values})
+
+    def answers(values: Floats) -> dict[str, Floats]:
+        results = judge(at_values(values))
+        noise = results[str(question).split()[0]].noise
+        noises.append(np.empty(0) if noise is None else noise)
+        return answer(results)
+
+    also = [float(chosen.usual[index]), float(base.scalars[vary][0])]
+    dear = statement.seeds > 1 or statement.flow is not None or statement.runs is not None
+    turns = turning_values(answers, low, high, also, **({} if dear else {"count": _MANY}))
+    notes = _outside(at_values, turns, vary, (low, high))
+    noise = noises[0][np.isfinite(noises[0])]
+    if len(noise) and any(side.undecided for side in turns.values()):
+        # Kept is said of what is clearly so with its error on both sides, twice over.
+        enough = statement.seeds * max(3 * float(np.median(noise)), 1) ** 2
+        notes += (
+            f"{statement.seeds} seeds leave these open; try seeds={float(f'{enough:.2g}'):.0f}.",
+        )
+    return Threshold(statement.name, question, vary, (low, high), turns, notes)
+
+
+def _outside(
+    at_values: Callable[[Floats], Settings],
+    turns: Mapping[str, TurningValues],
+    vary: str,
+    span: tuple[float, float],
+) -> tuple[str, ...]:
+    """Which turns are outside the assumptions, in a sentence, and where the number is inside."""
+
+    def inside(values: Floats) -> dict[str, Floats]:
+        margin = least_margin(at_values(values))
+        return {"inside": np.where(np.isnan(margin), np.nan, margin >= EDGE)}
+
+    values = np.unique([x for side in turns.values() for x in side.values])
+    outside = values[inside(values)["inside"] == 0] if len(values) else values
+    text = turning_values(inside, *span)["inside"].text(vary)
+    if text.startswith("nowhere"):
+        return (f"Every value looked at of {vary} is outside the assumptions.",)
+    if not len(outside):
+        return ()
+    listed = ", ".join(f"{x:.6g}" for x in outside)
+    return (f"Outside the assumptions: the turn at {listed}. Inside them: {text}.",)
 
 
 #: Answers by side: 1 for yes, 0 for no, nan where it is not known.
@@ -82,10 +132,10 @@ def _answer(base: Settings, question: str) -> _Answer:
 
     def kept(results: Mapping[str, Judged]) -> dict[str, Floats]:
         ratio, noise = results[first].ratio, results[first].noise
-        # The ratio leaves out the error of an estimate over seeds: kept is what is off by less than
-        # the promise with it, too; the answer would turn with the seeds in between.
-        error = 0 if noise is None else 2 * noise
-        unsure = np.isnan(ratio) | ((ratio <= 1) & (ratio + error > 1))
+        # The error of an estimate over seeds is allowed: kept is what would be so with it on the
+        # other side, too; the answer would turn with the seeds in between.
+        error = 0 if noise is None else noise
+        unsure = np.isnan(ratio) | ((ratio <= 1) & (ratio * (1 + error) + error > 1))
         return {"observed": np.where(unsure, np.nan, ratio <= 1)}
 
     if verb == "kept":  # of which nothing is predicted

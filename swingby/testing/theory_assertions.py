@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from swingby.errors import InvalidInput
+from swingby.own_theory.comparing import row_of
 from swingby.own_theory.power import TheoryTest, examined
 from swingby.own_theory.runs import judge
 from swingby.own_theory.settings import Settings
@@ -75,8 +76,6 @@ def assert_theory(
     for name, judged in judge(setting, seed).items():
         bad = np.flatnonzero(judged.ratio > 1)
         if len(bad):
-            sides: list[Any] = [judged.predicted[bad[0]], judged.observed[bad[0]]]
-            words = f"predicted {sides[0]}, observed {sides[1]}, off/allowed"
-            where = f"{judged.ratio[bad[0]]:.3g} at {setting.text(int(bad[0]))}"
-            raise AssertionError(f"{theory.name}: {name}: {words} {where}")
+            words = f"{row_of(judged, bad[0]).text} at {setting.text(int(bad[0]))}"
+            raise AssertionError(f"{theory.name}: {name}: {words}")
     return None

@@ -26,13 +26,16 @@ class TurningValues:
     """Where the answer turns, on one side: that of the prediction, or of the runs.
 
     `brackets`: (low, high) around each turn, the nearest values with an answer; `first`: the answer
-    at the smallest value with an answer, None without any; `undecided`: how many of the 33 values
-    of the first round have none.
+    at the smallest value with an answer, None without any; `undecided`: how many of the `asked`
+    values of the first round have none; `known`: the first and the last value with an answer,
+    infinite where these are the ends of the range.
     """
 
     brackets: tuple[tuple[float, float], ...]
     first: bool | None
     undecided: int
+    asked: int = _VALUES
+    known: tuple[float, float] = (-math.inf, math.inf)
 
     @property
     def values(self) -> tuple[float, ...]:
@@ -47,18 +50,29 @@ class TurningValues:
                 yield low, high
 
     def text(self, number: str) -> str:
-        """``omega up to 0.0046, from 0.2 on``."""
+        """``omega up to 0.0046, from 0.2 on``; of values without an answer nothing is said.
+
+        >>> TurningValues((), False, 0).text("h"), TurningValues((), False, 2).text("h")
+        ('nowhere, of 33 values', 'not known: no at every value with an answer')
+        """
+        if self.first is None:
+            return "not known"
+        if not self.brackets:
+            answer = "yes" if self.first else "no"
+            open_text = f"not known: {answer} at every value with an answer"
+            where = f"{'everywhere' if self.first else 'nowhere'}, of {self.asked} values"
+            return open_text if self.undecided else where
         words = []
         for low, high in self.spans():
-            start = "" if low == -math.inf else f"from {low:.6g}"
-            end = "" if high == math.inf else f"{'to' if start else 'up to'} {high:.6g}"
-            words.append(f"{start} {end or 'on'}".strip() if start or end else "everywhere")
-        if words == ["everywhere"]:
-            return "everywhere"
-        return f"{number} {', '.join(words)}" if words else _NO_ANSWER[self.first is None]
-
-
-_NO_ANSWER = {True: "not known", False: "nowhere"}
+            first, last = (low, ""), (high, "")
+            if low == -math.inf:
+                first = self.known[0], " (first answer)"
+            if high == math.inf:
+                last = self.known[1], " (last answer)"
+            start = f"from {first[0]:.6g}{first[1]}" if math.isfinite(first[0]) else ""
+            end = f"{'to' if start else 'up to'} {last[0]:.6g}{last[1]}"
+            words.append(f"{start} {end if math.isfinite(last[0]) else 'on'}".strip())
+        return f"{number} {', '.join(words)}"
 
 
 @dataclass(frozen=True)
@@ -73,6 +87,8 @@ class Threshold(Drawn):
     sides : dict from str to TurningValues
         ``"predicted"`` where there is a prediction, ``"observed"`` and, for the order of concepts,
         ``"closed form"``.
+    notes : tuple of str
+        What else to know, such as which turns lie outside the assumptions of a theory.
     """
 
     subject: str
@@ -80,6 +96,7 @@ class Threshold(Drawn):
     vary: str
     between: tuple[float, float]
     sides: Mapping[str, TurningValues]
+    notes: tuple[str, ...] = ()
 
     @property
     def predicted(self) -> tuple[float, ...]:
@@ -103,10 +120,11 @@ class Threshold(Drawn):
         low, high = self.between
         above = [f"{self.vary} from {low:.4g} to {high:.4g}"]
         below = [
-            f"{side}: no answer at {turns.undecided} of {_VALUES} values."
+            f"{side}: no answer at {turns.undecided} of {turns.asked} values."
             for side, turns in self.sides.items()
             if turns.undecided
         ]
+        below += self.notes
         heads = ["", "yes for", ">turn known to"]
         return Grid(f"{self.subject}: {self.question}?", heads, rows, above=above, below=below)
 
@@ -131,13 +149,17 @@ def read_range(between: Sequence[Any], has_sign: bool = False) -> tuple[float, f
     return low, high
 
 
-def turning_values(answer: Answer, low: float, high: float) -> dict[str, TurningValues]:
+def turning_values(
+    answer: Answer, low: float, high: float, also: Sequence[float] = (), count: int = _VALUES
+) -> dict[str, TurningValues]:
     """The turns between two values, on every side.
 
-    33 values are asked at once, and 31 more between any two neighbours with different answers,
-    three times: in the logarithm of the number where `low` is positive.
+    33 values, or `count`, are asked at once, and 31 more between any two neighbours with different
+    answers, three times: in the logarithm of the number where `low` is positive. `also`: other
+    values of the first round.
     """
-    values = _spaced(low, high)
+    values = np.union1d(_spaced(low, high, count), [x for x in also if low <= x <= high])
+    asked = len(values)
     sides = {side: np.asarray(row, float) for side, row in answer(values).items()}
     undecided = {side: int(np.isnan(row).sum()) for side, row in sides.items()}
     for _ in range(_ROUNDS - 1):
@@ -152,14 +174,19 @@ def turning_values(answer: Answer, low: float, high: float) -> dict[str, Turning
         sides = {side: np.append(row, more[side])[order] for side, row in sides.items()}
     turns = {}
     for side, row in sides.items():
-        known = row[~np.isnan(row)]
-        first = bool(known[0]) if len(known) else None
-        turns[side] = TurningValues(tuple(_brackets(values, row)), first, undecided[side])
+        around, known = tuple(_brackets(values, row)), np.flatnonzero(~np.isnan(row))
+        if not len(known):
+            turns[side] = TurningValues(around, None, undecided[side], asked)
+            continue
+        start = -math.inf if known[0] == 0 else float(values[known[0]])
+        end = math.inf if known[-1] == len(row) - 1 else float(values[known[-1]])
+        first = bool(row[known[0]])
+        turns[side] = TurningValues(around, first, undecided[side], asked, (start, end))
     return turns
 
 
-def _spaced(low: float, high: float) -> Floats:
-    return np.geomspace(low, high, _VALUES) if low > 0 else np.linspace(low, high, _VALUES)
+def _spaced(low: float, high: float, count: int = _VALUES) -> Floats:
+    return np.geomspace(low, high, count) if low > 0 else np.linspace(low, high, count)
 
 
 def _middle(low: float, high: float) -> float:

@@ -24,6 +24,17 @@ def with_half(**changes):
     return replace(modes, predict=(half(**changes),))
 
 
+ABSENT = object()
+
+
+def stated(**changes):
+    """Decay with some parts changed or absent."""
+    parts = {name: getattr(decay, name) for name in PARTS} | changes
+    return Theory(**{name: part for name, part in parts.items() if part is not ABSENT})
+
+
+PARTS = ("name", "numbers", "assume", "start", "step", "observe", "predict")
+
 fate = replace(
     decay,
     predict=(Outcome("fate", "x", 9, {"small": h <= 0.1, "large": h > 0.1}, lambda last, _: ""),),
@@ -99,6 +110,45 @@ STATED = {
         ),
         'predict: "v" speaks of q, which only has to exist',
     ),
+    "no step, and nothing in its place": (
+        lambda: stated(step=ABSENT),
+        "step must be given: step=lambda x, h: .* or flow= in place of it, or step=None",
+    ),
+    "no predictions": (lambda: stated(predict=ABSENT), r"predict must be given: predict=\[Bound"),
+    "one prediction in place of a list": (
+        lambda: replace(decay, predict=decay.predict[0]),
+        r"predict must be a list: predict=\[Bound",
+    ),
+    "a function among the predictions": (
+        lambda: replace(decay, predict=[abs]),
+        "predict must be of swingby.own: predict=",
+    ),
+    "a list of assumptions": (
+        lambda: replace(decay, assume=[h <= 1]),
+        r'assume must be a dict: assume=\{"small step": h <= 0.5\}',
+    ),
+    "no numbers": (lambda: stated(numbers={}, start=lambda n: n), "numbers must not be empty"),
+    "no seeds": (lambda: replace(decay, seeds=0), "seeds must be at least 1, got 0"),
+    "no steps": (lambda: replace(decay, steps=0), "steps must be at least 1, got 0"),
+    "a length in place of lengths": (lambda: replace(decay, lengths=2), "lengths must be a list"),
+    "no lengths": (lambda: replace(decay, lengths=[]), "lengths must be a list"),
+    "a relation as a value": (
+        lambda: replace(decay, predict=(Value("v", "x", 1, value=h <= 1, within=1),)),
+        'predict: "v": value must have a formula of sympy, a number, or a function .* got h <= 1',
+    ),
+    "text as a value": (
+        lambda: replace(decay, predict=(Value("v", "x", 1, value="h", within=1),)),
+        'predict: "v": value must have a formula',
+    ),
+    "no time": (lambda: with_half(time=None), '"half": time must have a formula'),
+    "a number as a condition": (
+        lambda: replace(decay, predict=(Outcome("o", "x", 1, {"a": h}, lambda last, _: "a"),)),
+        'predict: "o": a must have a relation of sympy, or a function',
+    ),
+    "an array of assumptions": (
+        lambda: replace(decay, assume={"P": np.ones(1) <= 1}),
+        'assume: "P" must be a relation of sympy, or a function',
+    ),
     "a variance of one seed": (
         lambda: replace(noisy, seeds=1),
         'seeds must be at least 2 for "variance", give seeds=400',
@@ -143,7 +193,7 @@ MET = {
     ),
     "a step that returns nothing": (
         lambda: swingby.compare(replace(decay, step=lambda x: None)),
-        r"step returned None, must keep \(1,\), the shape of its state",
+        "step returned None, must return the numbers of its state",
     ),
     "a step of another shape": (
         lambda: swingby.compare(replace(decay, step=lambda x: x[:0])),
@@ -221,8 +271,12 @@ def test_symbols_are_matched_by_name():
 
 
 def test_every_part_is_named_when_missing():
-    with pytest.raises(TypeError, match="step"):
-        Theory("x", numbers={}, assume={}, start=lambda: 0, observe={}, predict=())
+    for name in PARTS:
+        with pytest.raises(InvalidInput, match=f"{name} must be given"):
+            stated(**{name: ABSENT})
+    flow = stated(step=ABSENT, flow=lambda x, h: -h * x)  # which stands in its place
+    assert flow.step is None
+    assert swingby.check(flow).holds
 
 
 def test_relations_of_entries_need_each():

@@ -620,6 +620,6 @@ def test_a_scan_says_broken_only_of_what_it_tried():
     """h^2 in place of h/10 is right at the usual h = 1/10, and nowhere else."""
     hunt = off_by(lambda time: time * h * 10)
     assert hunt.violation.numbers["h"] != 0.1
-    (line,) = [line for line in hunt.scan if line.startswith("broken for h")]
-    assert "kept" in line
+    (line,) = [line for line in hunt.scan if " values tried of h: " in line]
+    assert "kept at 0.1," in line
     assert not any("h" in line.split("of ")[-1].split() for line in hunt.scan if "every" in line)

@@ -157,7 +157,9 @@ def test_every_result_is_json_and_markdown(tmp_path, capsys):
     assert run(["theory", str(file), "hunt", "--count", "16", "--json"]) == 1
     assert json.loads(capsys.readouterr().out)["closest"] is None
     assert run(["theory", str(file), "hunt", "--count", "16", "--out", str(page)]) == 1
-    assert "broken for r from 0.522 (kept below)" in page.read_text(encoding="utf-8")
+    assert "broken for r from 0.522 (kept at the values tried below)" in page.read_text(
+        encoding="utf-8"
+    )
     assert run(["theory", FILE, "sweep", "--over", "h=3", "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)["rows"]
     assert [row["h"] for row in rows] == sorted(row["h"] for row in rows)
