@@ -18,6 +18,7 @@ from swingby.errors import InvalidInput, named
 from swingby.report.result_formats import ReadOnly
 from swingby.simulate import series
 from swingby.simulate.arguments import SLICE, BatchArguments, read_test_point, refuse_first
+from swingby.simulate.factored import not_semidefinite, resolved
 from swingby.simulate.float_pivots import in_order, quiet_steps, rounding_in_steps
 from swingby.simulate.lanes.fleet import (
     LONG_BLOCK,
@@ -33,7 +34,7 @@ from swingby.simulate.lanes.tiles import Tiles
 from swingby.simulate.observation import END, peaks
 from swingby.simulate.on_torch import Tensors, size_on, usable_device
 from swingby.simulate.outcome import Outcome, judge
-from swingby.simulate.run import run_on
+from swingby.simulate.run import is_broken, run_on
 from swingby.simulate.series import SMALLEST_SWING, least_swing
 from swingby.simulate.state import (
     LEVELS,
@@ -162,7 +163,8 @@ def simulate_batch(
     Returns
     -------
     BatchRun
-        A run that overflows has the outcome ``"diverged"`` and does not stop the others. Under
+        A run that overflows has the outcome ``"diverged"`` and does not stop the others. Where
+        rounding makes W indefinite under gd or flow, the run is repeated from a factor U. Under
         euler, a loss of positive semidefiniteness is checked for every 256 steps.
 
     Raises
@@ -390,6 +392,13 @@ def _run_piece(
     endings = (ends.diverged, ends.lost, batch.signal > 0, missing)
     ends.outcome = outcomes(ends.W, ends.half_times, *endings)
     ends.rounding = _rounding_of(batch, ends, missing, dynamics)
+    if DYNAMICS[dynamics].keeps_psd:
+        doubtful = np.flatnonzero(ends.outcome != str(Outcome.CONVERGED))
+        broken = doubtful[not_semidefinite(ends.W[doubtful])]
+        again = Batch(*(values[broken] for values in batch))
+        repeated = _one_by_one(again, steps, dynamics, swing=swing, skip=skip, stop=stop)
+        for name, values in vars(repeated).items():
+            getattr(ends, name)[broken] = values
     return ends
 
 
@@ -484,15 +493,19 @@ def _one_by_one(
     growth = log_factors(batch.signal, batch.eta, dynamics)
     ends = _room_for_ends(total, d)
     for k in range(total):
-        eta, point = float(batch.eta[k]), batch.test_point[k]
-        problem = make_problem(
-            batch.signal[k], eta, dynamics, point, missing[k], growth=growth[:, k]
-        )
-        state = make_state(batch.initial(k), problem.point)
-        last = problem.most_steps(state) if steps is None else steps
-        run_on(problem, state, RunRecord.at([], d), last, skip=skip, rest=steps is None, stop=stop)
-        if stop():
-            raise Stopped
+        eta, point, initial = float(batch.eta[k]), batch.test_point[k], batch.initial(k)
+        for rank in (0, max(1, int(resolved(initial, batch.signal[k]).sum()))):
+            if rank:
+                missing[k] = ~resolved(initial, batch.signal[k]) & (batch.signal[k] > 0)
+            constants = batch.signal[k], eta, dynamics, point, missing[k], growth[:, k], rank
+            problem, state = make_problem(*constants), make_state(initial, point)
+            last = problem.most_steps(state) if steps is None else steps
+            record = RunRecord.at([], d)
+            run_on(problem, state, record, last, skip=skip, rest=steps is None, stop=stop)
+            if stop():
+                raise Stopped
+            if not problem.keeps_psd or state.exceeded < state.step or not is_broken(state):
+                break
         ends.half_times[k] = state.passages[LEVELS.index(0.5)]
         ends.outcome[k], _ = judge(problem, state, missing[k], "the steps")
         ends.W[k] = state.W

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from swingby.errors import InvalidInput, SwingbyWarning, named
+from swingby.simulate.factored import factored_steps, not_semidefinite, resolved
 from swingby.simulate.float_pivots import quiet_steps, rounding_in_steps, without_null
 from swingby.simulate.jump import NEGLIGIBLE, is_learned, jump_alone
 from swingby.simulate.observation import CHUNK, begin, follow, look, peaks
@@ -115,6 +116,7 @@ def simulate(
     SwingbyWarning
         If W(0) is not positive semidefinite under euler. If W(0) has deficient rank under gd or
         flow, and a concept without a component may be learned in place of one with a component. If
+        it has so only up to rounding, and the run is that of the nearest U. If
         U(0) has a pivot that U(0) U(0)^T in floats loses. If a half-time, or its existence, depends
         on rounding.
 
@@ -123,7 +125,9 @@ def simulate(
     A W(0) of deficient rank (an LDL^T pivot that is exactly 0, or below 0 by rounding) keeps its
     rank under gd and flow: the zero pivots are restored inside the loop. This is right while the
     learned concepts are those of the components of W(0). If these do not have the largest signals,
-    W turns later, and a warning says so. Pivots of about 1e-14 of w_kk, in W(0) or after the drift
+    W turns later, and a warning says so. Where rounding makes W indefinite under gd or flow, which
+    would run away, the run is repeated from a factor U of W(0), without pivots below rounding
+    (:mod:`swingby.simulate.factored`). Pivots of about 1e-14 of w_kk, in W(0) or after the drift
     of euler, are resolved only up to the rounding of floats; `rounding` gives the effect in steps.
     For a U0, a warning names the pivots below 1e-12. After a loss of positive semidefiniteness, a
     runaway grows faster than exponentially and amplifies rounding. The last steps before it leaves
@@ -164,7 +168,7 @@ def run_from(
     skip: bool = True,
 ) -> Run:
     """The run of :func:`simulate`, from a W(0) and numbers that are checked."""
-    signal, point = task.signal, task.test_point
+    signal = task.signal
     pivots, missing = initial.pivots(signal), initial.missing(signal, dynamics)
     displaceable = initial.displaceable(signal, dynamics)
     # The pivots take a tenth of the time of eigenvalues, which only doubt asks for.
@@ -188,9 +192,54 @@ def run_from(
         ", but a concept of smaller signal may turn into it later: this run is right only until"
         " then, and floats cannot tell when; use swingby.certify",
     )
-    problem = make_problem(signal, float(eta), dynamics, point, missing)
+    course = _course(task, initial, eta, steps, dynamics, record, missing, 0, skip=skip)
+    if course[0].keeps_psd and course[1].exceeded >= course[1].step and is_broken(course[1]):
+        present = resolved(initial, signal)
+        missing, rank = ~present & (signal > 0), max(1, int(present.sum()))
+        displaceable = initial.displaceable(signal, dynamics, missing)
+        if initial.factor is None:
+            _warn_of(
+                missing,
+                "W0 is U U^T only up to the rounding of floats, by which W turned indefinite:"
+                " this run is made from the nearest U, without a component for",
+                "; give U0 where there is one",
+            )
+        course = _course(task, initial, eta, steps, dynamics, record, missing, rank, skip=skip)
+    problem, state, records, spent = course
+    outcome = judge(problem, state, missing, spent, displaceable)
+    log_start = make_state(initial, task.test_point).log_diagonal
+    half_times, counts = state.passages[LEVELS.index(0.5)], (state.step, state.executed)
+    moved = rounding_in_steps(
+        signal, np.asarray(problem.eta), dynamics, log_start, half_times, *map(np.asarray, counts)
+    )
+    moved = np.where(missing | pivots.lost, 0.0, moved)
+    remedy = ": a pivot is as small as the rounding of floats; swingby.certify resolves it"
+    _warn_of(np.isnan(moved), "rounding decides when, and whether, this run learns", remedy)
+    _warn_of(moved > _FELT, "rounding moves the half-time in this run of", remedy)
+    return _collect(task, initial, eta, problem, state, records, outcome, moved)
+
+
+def is_broken(state: RunState) -> bool:
+    """Whether W is not positive semidefinite any more, beyond rounding."""
+    return bool(not_semidefinite(state.X[None])[0])
+
+
+def _course(
+    task: SIMTask,
+    initial: Initial,
+    eta: Fraction,
+    steps: int | None,
+    dynamics: str,
+    record: object,
+    missing: Booleans,
+    rank: int,
+    *,
+    skip: bool,
+) -> tuple[RunProblem, RunState, RunRecord, str]:
+    """A run to its end, with its records and what ended it; from a factor of `rank` columns."""
+    point = task.test_point
+    problem = make_problem(task.signal, float(eta), dynamics, point, missing, rank=rank)
     state = make_state(initial, point)
-    log_start = state.log_diagonal
     rest = steps is None
     last = steps if steps is not None else problem.most_steps(state)
     unknown = rest and _needs_last_step(record)
@@ -212,16 +261,7 @@ def run_from(
     spent = "the requested steps" if steps is not None else "the steps allowed"
     if not finished:
         spent = "the budget" if budget.spent() else "the computed steps allowed"
-    outcome = judge(problem, state, missing, spent, displaceable)
-    half_times, counts = state.passages[LEVELS.index(0.5)], (state.step, state.executed)
-    moved = rounding_in_steps(
-        signal, np.asarray(problem.eta), dynamics, log_start, half_times, *map(np.asarray, counts)
-    )
-    moved = np.where(missing | pivots.lost, 0.0, moved)
-    remedy = ": a pivot is as small as the rounding of floats; swingby.certify resolves it"
-    _warn_of(np.isnan(moved), "rounding decides when, and whether, this run learns", remedy)
-    _warn_of(moved > _FELT, "rounding moves the half-time in this run of", remedy)
-    return _collect(task, initial, eta, problem, state, records, outcome, moved)
+    return problem, state, records, spent
 
 
 def _warn_of(concepts: Booleans, before: str, after: str) -> None:
@@ -302,6 +342,8 @@ def _steps(problem: RunProblem, state: RunState, count: int) -> tuple[Floats, Bl
     if state.exponent.any():
         # What grows at most so fast stays in the float range until factors of two are moved.
         count = min(count, max(16, int(300 / max(1e-300, float(problem.own_growth[0].max())))))
+    if problem.rank:
+        return factored_steps(problem, state.X, state.square, substeps, count), None
     if not problem.null.any():
         return block_of_steps(problem, state.X, state.square, substeps, count, state.ahead)
     quiet = quiet_steps(float(problem.sums.max()) / 2)
