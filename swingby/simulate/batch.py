@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from swingby.errors import InvalidInput, named
 from swingby.report.result_formats import ReadOnly
 from swingby.simulate import series
-from swingby.simulate.arguments import SLICE, BatchArguments, read_test_point, refuse_first
+from swingby.simulate.arguments import BatchArguments, read_test_point
 from swingby.simulate.factored import not_semidefinite, resolved
 from swingby.simulate.float_pivots import in_order, quiet_steps, rounding_in_steps
 from swingby.simulate.lanes.fleet import (
@@ -291,7 +291,7 @@ def _read(
     if arguments.total:
         arguments.check_matrices(np.log(scales[..., 0]) + scales[..., 1] * math.log(2), "omega")
         if DYNAMICS[dynamics].keeps_psd:
-            _check_psd(arguments.arrays["W0"], dynamics)
+            arguments.check_psd(dynamics)
     return arguments
 
 
@@ -312,20 +312,6 @@ def _scales(omega: Any) -> Floats:
             by_value[key] = binary(numbers.positive(value, "omega", "Assumption D.1"))
         mantissas_and_powers.append(by_value[key])
     return np.array(mantissas_and_powers, dtype=np.float64).reshape(*scales.shape, 2)
-
-
-def _check_psd(W0: Floats, dynamics: str) -> None:
-    """Refuse the first matrix that is not positive semidefinite, a slice of them at a time."""
-    matrices = W0.reshape(-1, *W0.shape[-2:])
-    for first in range(0, len(matrices), SLICE):
-        piece = matrices[first : first + SLICE]
-        doubtful = np.flatnonzero(~clear_pivots(piece))
-        values = np.linalg.eigvalsh(piece[doubtful])
-        wrong = np.zeros(len(piece), dtype=np.bool_)
-        wrong[doubtful] = values[:, 0] < -1e-12 * np.abs(values).max(axis=1, initial=0.0)
-        requirement = f"must be positive semidefinite for dynamics={dynamics!r}"
-        words = ("this matrix", requirement, "(D.1)")
-        refuse_first(wrong, "W0", W0.shape[:-2], *words, first=first)
 
 
 def _missing_of(batch: Batch, unclear: Booleans, dynamics: str) -> Booleans:

@@ -94,9 +94,9 @@ def simulate(
     dynamics : {"gd", "euler", "flow"}
     record : int, str or sequence of int, optional
         Steps to record, besides the first and the last. None: every k-th, with the smallest k that
-        records at most 10,001; ``"none"`` or 0: no other; an integer k: every k-th; ``"log"``:
-        about 200, spaced evenly in the logarithm; a sequence: these steps. Events are detected at
-        every step, recorded or not.
+        records at most 10,001; ``"none"``: no other; an integer k: every k-th; ``"log"``: about
+        200, spaced evenly in the logarithm; a sequence: these steps, at most `steps`. Events are
+        detected at every step, recorded or not.
     skip : bool
         Jump over steps that are linear up to rounding. The result is the same to about 1e-13.
     U0 : array of shape (d, m) or Scaled, in place of W0
@@ -149,7 +149,11 @@ def simulate(
     task = as_task(task)
     rate = numbers.step_size(eta, task.exact_signal)
     initial = initial_state(W0, U0, task.dim)
-    return run_from(task, initial, rate, read_steps(steps), dynamics, record, skip=skip)
+    count = read_steps(steps)
+    if count is not None and isinstance(record, (list, tuple, range, np.ndarray)):
+        for step in record:
+            numbers.whole(step, "record", 0, f"steps={count}", most=count)
+    return run_from(task, initial, rate, count, dynamics, record, skip=skip)
 
 
 def read_steps(steps: object) -> int | None:
@@ -439,10 +443,10 @@ def _record_steps(record: object, last: int) -> list[int]:
         marks = sorted({0, *(numbers.whole(step, "record", 0) for step in record)})
     else:
         try:
-            spacing = numbers.whole(record, "record", 0)
+            spacing = numbers.whole(record, "record", 1)
         except InvalidInput:
             raise InvalidInput("record", record, _RECORD_HELP) from None
-        marks = range(0, last + 1, spacing) if spacing else [0]
-        if spacing and len(marks) > 10_000_000:
+        marks = range(0, last + 1, spacing)
+        if len(marks) > 10_000_000:
             raise InvalidInput("record", record, f"must keep at most 10 million of {last} steps")
     return [step for step in marks if step <= last]

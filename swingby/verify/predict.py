@@ -29,7 +29,7 @@ from swingby.theory.growth import DYNAMICS, require_accuracy, require_dynamics
 from swingby.theory.initial import Initial, Scaled, initial_state
 from swingby.theory.task import SIMTask, as_task
 from swingby.theory.verdict import Verdict
-from swingby.verify.checking.box import FeasibilityProblem
+from swingby.verify.checking.box import FeasibilityProblem, refuse_beside_start
 from swingby.verify.checking.feasibility import largest_eta, omega_verdict, witness
 from swingby.verify.predicted_events import Windows
 from swingby.verify.schedule import Schedule
@@ -91,7 +91,7 @@ def predict(
     *,
     dynamics: str = "gd",
     omega: Any = None,
-    beta: Any = 1.0,
+    beta: Any = None,
     width: int | None = None,
     edition: str = "printed",
     accuracy: str = "full",
@@ -116,9 +116,9 @@ def predict(
         have a closed form. Under euler, and if stages overlap, they come from drawn starts, which
         are always the same (:mod:`swingby.theory.gaussian`); ``schedule.gaussian.basis`` tells.
     beta : number or text
-        With omega: :math:`|w_{ij}(0)| \le \beta\omega`, for the lemma windows only.
+        With omega: :math:`|w_{ij}(0)| \le \beta\omega`, for the lemma windows only; default 1.
     width : int, optional
-        Number d' of columns of U(0). Default d.
+        With omega: number d' of columns of U(0). Default d.
     edition : {"printed", "corrected"}
         Edition of the lemma windows; see :mod:`swingby.theory.lemmas`.
     accuracy : {"full", "leading"}
@@ -141,7 +141,8 @@ def predict(
     Raises
     ------
     InvalidInput
-        If not exactly one of W0, U0 and omega is given, or a number is out of range.
+        If not exactly one of W0, U0 and omega is given, a number is out of range, or beta or width
+        is given beside W0 or U0.
 
     References
     ----------
@@ -180,6 +181,7 @@ def predict(
         text = " and ".join(present) or MISSING
         raise InvalidInput("one of W0, U0 and omega", text, "must be given", Initial.FACTORED)
     if omega is None:
+        refuse_beside_start(W0, beta=beta, width=width)
         initial = initial_state(W0, U0, task.dim)
         initial.require_psd(dynamics)
         if proved:
@@ -189,7 +191,7 @@ def predict(
         requirement = "must be given with W0 or U0: the theorems are about one start"
         raise InvalidInput("proved", proved, requirement)
     smallest = numbers.positive(omega, "omega", "Assumption D.4")
-    spread = numbers.positive(beta, "beta", "Assumption D.1")
+    spread = numbers.positive(1 if beta is None else beta, "beta", "Assumption D.1")
     if spread < 1:
         raise InvalidInput("beta", beta, "must be at least 1", "Assumption D.1")
     columns = task.dim if width is None else numbers.whole(width, "width", 1, "Sec. 4.2")
