@@ -19,8 +19,9 @@ from swingby.theory.initial import Initial
 from swingby.theory.numbers import log_of
 from swingby.theory.repaired import edition_gd, theorem_g_gd
 from swingby.theory.repaired.edition_gd import STATEMENTS_GD, DescentRange
-from swingby.theory.repaired.proved_half_times import ProvedHalfTimes, proved_half_times
+from swingby.theory.repaired.proved_half_times import proved_half_times
 from swingby.theory.repaired.repaired_setting import bracketed, rational_below
+from swingby.theory.repaired.scalar_map import unless_uncovered
 from swingby.theory.task import SIMTask
 from swingby.theory.verdict import Verdict
 from swingby.verify.checking.box import Box, FeasibilityProblem
@@ -39,6 +40,10 @@ _NOTE = (
     "These theorems are about gradient descent on U, W = U U^T; for those of the flow use "
     "dynamics='flow'. omega_0 is sufficient, not necessary."
 )
+
+
+#: How closely the log of the factor of S-gd is bracketed, and a factor that is next to none.
+_CLOSE, _NO_MARGIN = Fraction(1, 50), Fraction(1, 10**6)
 
 
 def report_descent(task: SIMTask, box: Box, initial: Initial | None, rho: Fraction) -> Report:
@@ -207,17 +212,8 @@ def _log10(number: Fraction) -> float:
 
 def _half_times(task: SIMTask, problem: FeasibilityProblem, initial: Initial) -> TheoremVerdict:
     """Theorem S-gd for this W(0), with two-gd where there are two concepts."""
-
-    def at(log_factor: Fraction) -> ProvedHalfTimes:
-        factor = rational_below(log_factor) if log_factor else Fraction(1)
-        start = replace(initial, scale=initial.scale * factor)
-        return proved_half_times(task, start, problem.eta)
-
-    proved = at(Fraction(0))
-    largest = max(np.diag(initial.stated)) * initial.scale
-    highest = Fraction(-math.log(2)) - Fraction(log_of(largest)) if largest else Fraction(0)
-    limit = bracketed(lambda x: not at(x).missing, highest, Fraction(1, 50))
-    margin = -math.inf if limit is None else float(limit) / math.log(10)
+    proved = proved_half_times(task, initial, problem.eta)
+    margin = _largest_factor(task, problem, initial, applies=not proved.missing) / math.log(10)
     if proved.missing:
         k = proved.missing[0]
         text = f"half-time of {entry_name(k, k)} not covered"
@@ -226,6 +222,30 @@ def _half_times(task: SIMTask, problem: FeasibilityProblem, initial: Initial) ->
     steps = ", ".join(f"{entry} {text} by {theorem}" for entry, text, theorem in rows)
     text = f"half-times in whole steps: {steps}"
     return TheoremVerdict("S-gd", Verdict.HOLDS, margin, "size of W(0)", text)
+
+
+def _largest_factor(
+    task: SIMTask, problem: FeasibilityProblem, initial: Initial, *, applies: bool
+) -> float:
+    """The log of a largest factor of W(0) at which S-gd applies: positive where it does at W(0)."""
+
+    def covered(log_factor: Fraction) -> bool:
+        start = replace(initial, scale=initial.scale * rational_below(log_factor))
+        return not proved_half_times(task, start, problem.eta, unless_uncovered).missing
+
+    low, high = Fraction(0), Fraction(_NO_MARGIN)
+    if not applies:
+        limit = bracketed(covered, -high, _CLOSE)
+        return -math.inf if limit is None else float(limit)
+    largest = max(np.diag(initial.stated)) * initial.scale
+    top = Fraction(-math.log(2)) - Fraction(log_of(largest))
+    if top > high and covered(top):
+        return float(top)
+    high = max(top, high)
+    while high - low > _CLOSE or (not low and high > _NO_MARGIN):
+        middle = (low + high) / 2
+        low, high = (middle, high) if covered(middle) else (low, middle)
+    return float(low or high)
 
 
 def _promises(numbers: DescentRange | None, omega: Fraction) -> list[str]:
