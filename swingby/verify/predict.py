@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import math
+import warnings
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
@@ -16,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from swingby.errors import MISSING, InvalidInput, named
+from swingby.errors import MISSING, InvalidInput, SwingbyWarning, named
 from swingby.theory import budget, numbers
 from swingby.theory.gaussian import (
     FULL,
@@ -236,11 +237,17 @@ def predict_gaussian(
     GaussianTimes
         ``mean`` and ``sd`` over the starts that learn the concept, and ``quantile(level)`` over all
         starts, in steps; ``never``, the share of starts that never learn it. Each of shape (d,).
+        nan out of range, where ``out_of_range`` says why.
 
     Raises
     ------
     InvalidInput
         If a number is out of range, or if the width traps a concept.
+
+    Warns
+    -----
+    SwingbyWarning
+        If the law is out of its range.
 
     References
     ----------
@@ -257,7 +264,10 @@ def predict_gaussian(
     tau = numbers.positive(scale, "scale", "App. E.2")
     columns = numbers.whole(width, "width", 1, "App. E.2")
     step = numbers.step_size(eta, task.exact_signal, "Assumption D.2")
-    return gaussian_times(task, tau**2, columns, step, dynamics)
+    times = gaussian_times(task, tau**2, columns, step, dynamics)
+    if times.out_of_range:
+        warnings.warn(f"out of range: {times.out_of_range}", SwingbyWarning, stacklevel=3)
+    return times
 
 
 def predict_from(
@@ -311,22 +321,21 @@ def _from_scale(
 ) -> Schedule:
     overlap = accuracy == "full"
     times = gaussian_times(task, omega / width, width, step, dynamics, overlap=overlap)
-    low, median, high = np.maximum(times.quantile(QUANTILES), 0.0)
-    warnings = list(task.warnings)
+    low, median, high = times.quantile(QUANTILES)
+    reasons = list(task.warnings)
     if times.out_of_range:
-        warnings.append(f"out of range: {times.out_of_range}")
-        low, median, high = (np.where(np.isinf(x), x, np.nan) for x in (low, median, high))
+        reasons.append(f"out of range: {times.out_of_range}")
     elif times.basis != FULL and not times.apart:
-        warnings.append(
+        reasons.append(
             "rough: omega is not small, signals are nearly tied or eta is large, and the overlap "
             f"of stages is left out{f' for so many concepts (d = {task.dim})' if overlap else ''}"
         )
-    warnings += _never_warnings(times)
+    reasons += _never_warnings(times)
     with np.errstate(invalid="ignore"):  # what is never learned has no range: inf - inf
         error = (high - low) / 2
     for i, j in zip(task.order, task.order[1:], strict=False):
         if task.exact_signal[i] == task.exact_signal[j] > 0:
-            warnings.append(
+            reasons.append(
                 f"concepts {i + 1} and {j + 1} have equal signals: their order is undecided"
             )
     return Schedule(
@@ -336,7 +345,7 @@ def _from_scale(
         half_times=median,
         error=error,
         trapped=np.zeros(task.dim, dtype=bool),
-        warnings=tuple(warnings),
+        warnings=tuple(reasons),
         stages=None,
         gaussian=times,
         spread=np.stack([low, high]),
