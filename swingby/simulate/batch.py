@@ -376,7 +376,7 @@ def _run_piece(
         fleet = kind(*fleet_arguments, skip=skip, rest=steps is None, device=device)
         fleet.run(0 if steps is None else steps % block, stop)
     endings = (ends.diverged, ends.lost, batch.signal > 0, missing)
-    ends.outcome = outcomes(ends.W, ends.half_times, *endings)
+    ends.outcome = outcomes(ends.W, *endings)
     ends.rounding = _rounding_of(batch, ends, missing, dynamics)
     if DYNAMICS[dynamics].keeps_psd:
         doubtful = np.flatnonzero(ends.outcome != str(Outcome.CONVERGED))
@@ -445,7 +445,6 @@ def arrange(batch: Batch, swing: float, dynamics: str, *, full: bool) -> Arrange
 
 def outcomes(
     W: Floats,
-    half_times: Floats,
     diverged: Booleans,
     lost: Booleans,
     counted: Booleans,
@@ -459,7 +458,7 @@ def outcomes(
         Outcome.DIVERGED: diverged,
         Outcome.CONVERGED: ((off <= END) | ~pairs).all(axis=(1, 2)),
         Outcome.LOST_PSD: lost,
-        Outcome.TRAPPED: (missing & counted & np.isnan(half_times)).any(axis=1),
+        Outcome.TRAPPED: (missing & counted & ~(W.diagonal(axis1=1, axis2=2) >= 0.5)).any(axis=1),
     }
     names = np.select([*conditions.values()], [*map(str, conditions)], str(Outcome.STOPPED_EARLY))
     return np.asarray(names, dtype="<U16")

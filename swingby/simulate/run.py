@@ -53,6 +53,8 @@ _MOST_RECORDS = 10_001
 _LOG_RECORDS = 200
 #: Steps from which on a run warns that rounding moves a half-time.
 _FELT = 0.5
+#: Of a half-time: below this share rounding is that of many steps, and not of a small pivot.
+_FELT_SHARE = 1e-6
 _RECORD_HELP = 'must be None, "none", "log", k for every k-th step (1 is all), or steps in a list'
 
 #: A computed step takes about this, and this for each of the d^3 products of W with itself.
@@ -219,7 +221,8 @@ def run_from(
     moved = np.where(missing | pivots.lost, 0.0, moved)
     remedy = ": a pivot is as small as the rounding of floats; swingby.certify resolves it"
     _warn_of(np.isnan(moved), "rounding decides when, and whether, this run learns", remedy)
-    _warn_of(moved > _FELT, "rounding moves the half-time in this run of", remedy)
+    felt = np.maximum(_FELT, _FELT_SHARE * half_times)
+    _warn_of(moved > felt, "rounding moves the half-time in this run of", remedy)
     return _collect(task, initial, eta, problem, state, records, outcome, moved)
 
 

@@ -42,6 +42,8 @@ _NOTE = (
 )
 
 
+#: What a theorem says where it does not apply.
+_SILENT = "it says nothing here"
 #: How closely the log of the factor of S-gd is bracketed, and a factor that is next to none.
 _CLOSE, _NO_MARGIN = Fraction(1, 50), Fraction(1, 10**6)
 
@@ -84,7 +86,13 @@ def report_descent(task: SIMTask, box: Box, initial: Initial | None, rho: Fracti
     failing = [result.id for result in results if result.verdict == Verdict.FAILS]
     theorems = tuple(_theorems(task, problem, start, initial, numbers))
     notes = [_NOTE, *map(str, theorems), *_promises(numbers, problem.omega)]
+    largest_eta = _largest_eta(problem, start.rho) if numbers is not None else mpmath.mpf("inf")
+    if numbers is not None and small == Verdict.HOLDS:
+        largest_eta = max(largest_eta, mpmath.mpf(problem.eta.numerator) / problem.eta.denominator)
     margins = {"D.2'": results[1].margin, "D.4'": results[3].margin}
+    if 0 < 3 * largest_eta * max(problem.signal) < 1 - 1e-9:
+        # A larger eta breaks D.4' before D.2'.
+        margins["D.4'"] = -math.inf
     binding = failing[0] if failing else min(margins, key=lambda name: margins[name])
     return Report(
         task,
@@ -97,7 +105,7 @@ def report_descent(task: SIMTask, box: Box, initial: Initial | None, rho: Fracti
         tuple(results),
         ConstantsWitness({}),
         _number(limit),
-        _largest_eta(problem, start.rho) if numbers is not None else mpmath.mpf("inf"),
+        largest_eta,
         binding,
         tuple(notes),
         theorems,
@@ -163,7 +171,9 @@ def _theorems(
             yield TheoremVerdict(name, Verdict.FAILS, -math.inf, "no omega_0", why)
             continue
         verdict = edition_gd.side_of(problem.omega, log_limit)
-        text = "entries stay small, and each w_ii is learned in order"
+        text = _SILENT
+        if verdict == Verdict.HOLDS:
+            text = "entries stay small, and each w_ii is learned in order"
         limit = f"omega <= omega_0 = {edition_gd.limit_text(log_limit)}"
         yield TheoremVerdict(name, verdict, _decades(log_limit, problem.omega), limit, text)
     if initial is not None:
@@ -200,9 +210,8 @@ def _global(
     holds &= min(problem.signal) > 0 and start.smallest > 0
     binding = min(conditions, key=lambda name: conditions[name])
     verdict = Verdict.HOLDS if holds else Verdict.FAILS
-    return TheoremVerdict(
-        "G-gd", verdict, conditions[binding], binding, "W -> I, and the loss never rises"
-    )
+    text = "W -> I, and the loss never rises" if holds else _SILENT
+    return TheoremVerdict("G-gd", verdict, conditions[binding], binding, text)
 
 
 def _log10(number: Fraction) -> float:
