@@ -112,10 +112,11 @@ def predict(
     dynamics : {"gd", "euler", "flow"}
     omega : number or text, optional
         Without W0: U(0) is Gaussian with `width` columns and :math:`\mathbb E\,w_{ii}(0) = \omega`.
-        Half-times are medians, `spread` has their 5 % and 95 % quantiles, and `never` the share of
-        starts that never learn a concept; the quantiles count these as inf. Under gd and flow they
-        have a closed form. Under euler, and if stages overlap, they come from drawn starts, which
-        are always the same (:mod:`swingby.theory.gaussian`); ``schedule.gaussian.basis`` tells.
+        Half-times are medians of real crossings; a run reaches 1/2 at the next whole step.
+        `spread` has their 5 % and 95 % quantiles, and `never` the share of starts that never learn
+        a concept; the quantiles count these as inf. Under gd and flow they have a closed form.
+        Under euler, and if stages overlap, they come from drawn starts, which are always the same
+        (:mod:`swingby.theory.gaussian`); ``schedule.gaussian.basis`` tells.
     beta : number or text
         With omega: :math:`|w_{ij}(0)| \le \beta\omega`, for the lemma windows only; default 1.
     width : int, optional
@@ -298,7 +299,7 @@ def predict_from(
         dynamics=dynamics,
         half_times=stages.half_times,
         error=stages.error,
-        trapped=stages.trapped,
+        trapped=stages.trapped & ~stages.undecided,
         warnings=(*task.warnings, *stages.warnings),
         stages=stages,
         gaussian=None,

@@ -80,3 +80,9 @@ def test_largest_omega_takes_numbers_of_any_kind(edition, eta):
     assert edition.largest_omega([4, 1], *eta, 2, "0.1") == exact
     with pytest.raises(swingby.InvalidInput, match="peak must be positive"):
         edition.largest_omega((4, 1), *eta, 2, "0.1", peak=-1.0)
+
+
+def test_what_is_undecided_is_not_called_trapped():
+    schedule = swingby.predict([1.044, 1.012], U0=[[0.0451], [0.0602]], eta=0.03)
+    assert schedule.undecided.tolist() == [False, True]
+    assert schedule.trapped.tolist() == [False, False]
