@@ -106,8 +106,13 @@ class Arguments(SimpleNamespace):
         return arguments | self.named(*names)
 
     def named(self, *names: str) -> dict[str, Any]:
-        """Options as arguments of the same names."""
-        return {name: getattr(self, name) for name in names}
+        """Options as arguments of the same names; those that W(0) replaces only where typed."""
+        typed = click.get_current_context().get_parameter_source
+        return {
+            name: getattr(self, name)
+            for name in names
+            if name not in ("beta", "rho") or typed(name) is ParameterSource.COMMANDLINE
+        }
 
     def seeds_of(self, setting: Any, most: int) -> list[Any]:
         """A setting with as many seeds as asked for; a typing error should not make a million."""

@@ -11,7 +11,7 @@ import numpy as np
 from swingby.errors import InvalidInput
 from swingby.report.number_text import scientific_log10
 from swingby.theory import numbers
-from swingby.theory.initial import LARGEST_ENTRY, asymmetry_text, symmetry_tolerance
+from swingby.theory.initial import LARGEST_ENTRY, asymmetry_text, clear_pivots, symmetry_tolerance
 from swingby.theory.numbers import Booleans, Floats
 from swingby.theory.task import SIMTask
 
@@ -105,6 +105,20 @@ class BatchArguments:
                 got = f"an entry of {size}"
                 raise InvalidInput(scale, got, "must leave W(0) below 1e300", "(D.2)")
             raise InvalidInput("W0", f"{sizes.max():.3g}", "must be below 1e300", "(D.2)")
+
+    def check_psd(self, dynamics: str) -> None:
+        """Refuse the first W0 that is no U U^T, a slice of them at a time."""
+        W0 = self.arrays["W0"]
+        matrices = W0.reshape(-1, *W0.shape[-2:])
+        for first in range(0, len(matrices), SLICE):
+            piece = matrices[first : first + SLICE]
+            doubtful = np.flatnonzero(~clear_pivots(piece))
+            values = np.linalg.eigvalsh(piece[doubtful])
+            wrong = np.zeros(len(piece), dtype=np.bool_)
+            wrong[doubtful] = values[:, 0] < -1e-12 * np.abs(values).max(axis=1, initial=0.0)
+            requirement = f"must be positive semidefinite for dynamics={dynamics!r}"
+            words = ("this matrix", requirement, "(D.1)")
+            refuse_first(wrong, "W0", W0.shape[:-2], *words, first=first)
 
 
 def _own_axes(d: int) -> dict[str, tuple[int, ...]]:

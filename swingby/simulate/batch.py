@@ -17,7 +17,8 @@ from numpy.typing import ArrayLike, NDArray
 from swingby.errors import InvalidInput, named
 from swingby.report.result_formats import ReadOnly
 from swingby.simulate import series
-from swingby.simulate.arguments import SLICE, BatchArguments, read_test_point, refuse_first
+from swingby.simulate.arguments import BatchArguments, read_test_point
+from swingby.simulate.factored import not_semidefinite, resolved
 from swingby.simulate.float_pivots import in_order, quiet_steps, rounding_in_steps
 from swingby.simulate.lanes.fleet import (
     LONG_BLOCK,
@@ -33,7 +34,7 @@ from swingby.simulate.lanes.tiles import Tiles
 from swingby.simulate.observation import END, peaks
 from swingby.simulate.on_torch import Tensors, size_on, usable_device
 from swingby.simulate.outcome import Outcome, judge
-from swingby.simulate.run import run_on
+from swingby.simulate.run import is_broken, run_on
 from swingby.simulate.series import SMALLEST_SWING, least_swing
 from swingby.simulate.state import (
     LEVELS,
@@ -162,7 +163,8 @@ def simulate_batch(
     Returns
     -------
     BatchRun
-        A run that overflows has the outcome ``"diverged"`` and does not stop the others. Under
+        A run that overflows has the outcome ``"diverged"`` and does not stop the others. Where
+        rounding makes W indefinite under gd or flow, the run is repeated from a factor U. Under
         euler, a loss of positive semidefiniteness is checked for every 256 steps.
 
     Raises
@@ -289,7 +291,7 @@ def _read(
     if arguments.total:
         arguments.check_matrices(np.log(scales[..., 0]) + scales[..., 1] * math.log(2), "omega")
         if DYNAMICS[dynamics].keeps_psd:
-            _check_psd(arguments.arrays["W0"], dynamics)
+            arguments.check_psd(dynamics)
     return arguments
 
 
@@ -310,20 +312,6 @@ def _scales(omega: Any) -> Floats:
             by_value[key] = binary(numbers.positive(value, "omega", "Assumption D.1"))
         mantissas_and_powers.append(by_value[key])
     return np.array(mantissas_and_powers, dtype=np.float64).reshape(*scales.shape, 2)
-
-
-def _check_psd(W0: Floats, dynamics: str) -> None:
-    """Refuse the first matrix that is not positive semidefinite, a slice of them at a time."""
-    matrices = W0.reshape(-1, *W0.shape[-2:])
-    for first in range(0, len(matrices), SLICE):
-        piece = matrices[first : first + SLICE]
-        doubtful = np.flatnonzero(~clear_pivots(piece))
-        values = np.linalg.eigvalsh(piece[doubtful])
-        wrong = np.zeros(len(piece), dtype=np.bool_)
-        wrong[doubtful] = values[:, 0] < -1e-12 * np.abs(values).max(axis=1, initial=0.0)
-        requirement = f"must be positive semidefinite for dynamics={dynamics!r}"
-        words = ("this matrix", requirement, "(D.1)")
-        refuse_first(wrong, "W0", W0.shape[:-2], *words, first=first)
 
 
 def _missing_of(batch: Batch, unclear: Booleans, dynamics: str) -> Booleans:
@@ -388,8 +376,15 @@ def _run_piece(
         fleet = kind(*fleet_arguments, skip=skip, rest=steps is None, device=device)
         fleet.run(0 if steps is None else steps % block, stop)
     endings = (ends.diverged, ends.lost, batch.signal > 0, missing)
-    ends.outcome = outcomes(ends.W, ends.half_times, *endings)
+    ends.outcome = outcomes(ends.W, *endings)
     ends.rounding = _rounding_of(batch, ends, missing, dynamics)
+    if DYNAMICS[dynamics].keeps_psd:
+        doubtful = np.flatnonzero(ends.outcome != str(Outcome.CONVERGED))
+        broken = doubtful[not_semidefinite(ends.W[doubtful])]
+        again = Batch(*(values[broken] for values in batch))
+        repeated = _one_by_one(again, steps, dynamics, swing=swing, skip=skip, stop=stop)
+        for name, values in vars(repeated).items():
+            getattr(ends, name)[broken] = values
     return ends
 
 
@@ -450,7 +445,6 @@ def arrange(batch: Batch, swing: float, dynamics: str, *, full: bool) -> Arrange
 
 def outcomes(
     W: Floats,
-    half_times: Floats,
     diverged: Booleans,
     lost: Booleans,
     counted: Booleans,
@@ -464,7 +458,7 @@ def outcomes(
         Outcome.DIVERGED: diverged,
         Outcome.CONVERGED: ((off <= END) | ~pairs).all(axis=(1, 2)),
         Outcome.LOST_PSD: lost,
-        Outcome.TRAPPED: (missing & counted & np.isnan(half_times)).any(axis=1),
+        Outcome.TRAPPED: (missing & counted & ~(W.diagonal(axis1=1, axis2=2) >= 0.5)).any(axis=1),
     }
     names = np.select([*conditions.values()], [*map(str, conditions)], str(Outcome.STOPPED_EARLY))
     return np.asarray(names, dtype="<U16")
@@ -484,15 +478,19 @@ def _one_by_one(
     growth = log_factors(batch.signal, batch.eta, dynamics)
     ends = _room_for_ends(total, d)
     for k in range(total):
-        eta, point = float(batch.eta[k]), batch.test_point[k]
-        problem = make_problem(
-            batch.signal[k], eta, dynamics, point, missing[k], growth=growth[:, k]
-        )
-        state = make_state(batch.initial(k), problem.point)
-        last = problem.most_steps(state) if steps is None else steps
-        run_on(problem, state, RunRecord.at([], d), last, skip=skip, rest=steps is None, stop=stop)
-        if stop():
-            raise Stopped
+        eta, point, initial = float(batch.eta[k]), batch.test_point[k], batch.initial(k)
+        for rank in (0, max(1, int(resolved(initial, batch.signal[k]).sum()))):
+            if rank:
+                missing[k] = ~resolved(initial, batch.signal[k]) & (batch.signal[k] > 0)
+            constants = batch.signal[k], eta, dynamics, point, missing[k], growth[:, k], rank
+            problem, state = make_problem(*constants), make_state(initial, point)
+            last = problem.most_steps(state) if steps is None else steps
+            record = RunRecord.at([], d)
+            run_on(problem, state, record, last, skip=skip, rest=steps is None, stop=stop)
+            if stop():
+                raise Stopped
+            if not problem.keeps_psd or state.exceeded < state.step or not is_broken(state):
+                break
         ends.half_times[k] = state.passages[LEVELS.index(0.5)]
         ends.outcome[k], _ = judge(problem, state, missing[k], "the steps")
         ends.W[k] = state.W

@@ -62,6 +62,7 @@ def judge(
     """The outcome of a run, with a sentence on its cause and on the setting to change."""
     last, half_times = state.step, state.passages[LEVELS.index(0.5)]
     waiting = problem.counted & np.isnan(half_times)
+    below = problem.counted & ~(state.levels >= 0.5)
     pivot = f"pivot of concept {state.psd_concept + 1}"
     remedy = "; use a smaller eta"
     if not problem.keeps_psd:
@@ -83,7 +84,7 @@ def judge(
             f"W is not positive semidefinite from step {state.psd_lost} on: the LDL^T {pivot}"
         )
         return Outcome.LOST_PSD, f"{sentence} turned negative{remedy}."
-    stuck = missing & waiting
+    stuck = missing & below
     if stuck.any():
         names = _names(stuck)
         turning = displaceable is not None and bool((stuck & displaceable).any())
@@ -95,18 +96,35 @@ def judge(
         )
         if turning:
             sentence += " (floats cannot tell when they turn: use swingby.certify)"
-        others = waiting & ~stuck
+        others = waiting & below & ~stuck
         if others.any():
             sentence += f"; {_waiting_clause(problem, state, others)}"
         return Outcome.TRAPPED, sentence + "."
     if waiting.any():
         sentence = f"{spent} ended at step {last}: {_waiting_clause(problem, state, waiting)}"
+    elif below.any():
+        names = ", ".join(entry_name(k, k) for k in np.flatnonzero(below).tolist())
+        sentence = (
+            f"{spent} ended at step {last}: {names} below 1/2 again, after having reached it;"
+            f" {_remedy(problem)}"
+        )
     else:
         sentence = (
             f"{spent} ended at step {last}: every concept with a > 0 has reached 1/2, but W is"
-            " not yet within 0.01 of the identity; give more steps"
+            f" not yet within 0.01 of the identity; {_remedy(problem)}"
         )
     return Outcome.STOPPED_EARLY, sentence + "."
+
+
+def _remedy(problem: RunProblem) -> str:
+    """What ends a run within 0.01 of the identity: steps of eta a above 1 are driven off w = 1."""
+    k = int(problem.rates.argmax())
+    if problem.dynamics == "flow" or problem.rates[k] < 1:
+        return "give more steps"
+    return (
+        f"eta a_{k + 1} = {problem.rates[k]:.3g} is not below 1, so w = 1 repels:"
+        f" use an eta below {1 / problem.signal[k]:.3g}"
+    )
 
 
 def _names(which: Booleans) -> str:

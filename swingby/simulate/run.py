@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from swingby.errors import InvalidInput, SwingbyWarning, named
+from swingby.simulate.factored import factored_steps, not_semidefinite, resolved
 from swingby.simulate.float_pivots import quiet_steps, rounding_in_steps, without_null
 from swingby.simulate.jump import NEGLIGIBLE, is_learned, jump_alone
 from swingby.simulate.observation import CHUNK, begin, follow, look, peaks
@@ -52,6 +53,8 @@ _MOST_RECORDS = 10_001
 _LOG_RECORDS = 200
 #: Steps from which on a run warns that rounding moves a half-time.
 _FELT = 0.5
+#: Of a half-time: below this share rounding is that of many steps, and not of a small pivot.
+_FELT_SHARE = 1e-6
 _RECORD_HELP = 'must be None, "none", "log", k for every k-th step (1 is all), or steps in a list'
 
 #: A computed step takes about this, and this for each of the d^3 products of W with itself.
@@ -93,9 +96,9 @@ def simulate(
     dynamics : {"gd", "euler", "flow"}
     record : int, str or sequence of int, optional
         Steps to record, besides the first and the last. None: every k-th, with the smallest k that
-        records at most 10,001; ``"none"`` or 0: no other; an integer k: every k-th; ``"log"``:
-        about 200, spaced evenly in the logarithm; a sequence: these steps. Events are detected at
-        every step, recorded or not.
+        records at most 10,001; ``"none"``: no other; an integer k: every k-th; ``"log"``: about
+        200, spaced evenly in the logarithm; a sequence: these steps, at most `steps`. Events are
+        detected at every step, recorded or not.
     skip : bool
         Jump over steps that are linear up to rounding. The result is the same to about 1e-13.
     U0 : array of shape (d, m) or Scaled, in place of W0
@@ -115,6 +118,7 @@ def simulate(
     SwingbyWarning
         If W(0) is not positive semidefinite under euler. If W(0) has deficient rank under gd or
         flow, and a concept without a component may be learned in place of one with a component. If
+        it has so only up to rounding, and the run is that of the nearest U. If
         U(0) has a pivot that U(0) U(0)^T in floats loses. If a half-time, or its existence, depends
         on rounding.
 
@@ -123,7 +127,9 @@ def simulate(
     A W(0) of deficient rank (an LDL^T pivot that is exactly 0, or below 0 by rounding) keeps its
     rank under gd and flow: the zero pivots are restored inside the loop. This is right while the
     learned concepts are those of the components of W(0). If these do not have the largest signals,
-    W turns later, and a warning says so. Pivots of about 1e-14 of w_kk, in W(0) or after the drift
+    W turns later, and a warning says so. Where rounding makes W indefinite under gd or flow, which
+    would run away, the run is repeated from a factor U of W(0), without pivots below rounding
+    (:mod:`swingby.simulate.factored`). Pivots of about 1e-14 of w_kk, in W(0) or after the drift
     of euler, are resolved only up to the rounding of floats; `rounding` gives the effect in steps.
     For a U0, a warning names the pivots below 1e-12. After a loss of positive semidefiniteness, a
     runaway grows faster than exponentially and amplifies rounding. The last steps before it leaves
@@ -145,7 +151,11 @@ def simulate(
     task = as_task(task)
     rate = numbers.step_size(eta, task.exact_signal)
     initial = initial_state(W0, U0, task.dim)
-    return run_from(task, initial, rate, read_steps(steps), dynamics, record, skip=skip)
+    count = read_steps(steps)
+    if count is not None and isinstance(record, (list, tuple, range, np.ndarray)):
+        for step in record:
+            numbers.whole(step, "record", 0, f"steps={count}", most=count)
+    return run_from(task, initial, rate, count, dynamics, record, skip=skip)
 
 
 def read_steps(steps: object) -> int | None:
@@ -164,7 +174,7 @@ def run_from(
     skip: bool = True,
 ) -> Run:
     """The run of :func:`simulate`, from a W(0) and numbers that are checked."""
-    signal, point = task.signal, task.test_point
+    signal = task.signal
     pivots, missing = initial.pivots(signal), initial.missing(signal, dynamics)
     displaceable = initial.displaceable(signal, dynamics)
     # The pivots take a tenth of the time of eigenvalues, which only doubt asks for.
@@ -188,9 +198,55 @@ def run_from(
         ", but a concept of smaller signal may turn into it later: this run is right only until"
         " then, and floats cannot tell when; use swingby.certify",
     )
-    problem = make_problem(signal, float(eta), dynamics, point, missing)
+    course = _course(task, initial, eta, steps, dynamics, record, missing, 0, skip=skip)
+    if course[0].keeps_psd and course[1].exceeded >= course[1].step and is_broken(course[1]):
+        present = resolved(initial, signal)
+        missing, rank = ~present & (signal > 0), max(1, int(present.sum()))
+        displaceable = initial.displaceable(signal, dynamics, missing)
+        if initial.factor is None:
+            _warn_of(
+                missing,
+                "W0 is U U^T only up to the rounding of floats, by which W turned indefinite:"
+                " this run is made from the nearest U, without a component for",
+                "; give U0 where there is one",
+            )
+        course = _course(task, initial, eta, steps, dynamics, record, missing, rank, skip=skip)
+    problem, state, records, spent = course
+    outcome = judge(problem, state, missing, spent, displaceable)
+    log_start = make_state(initial, task.test_point).log_diagonal
+    half_times, counts = state.passages[LEVELS.index(0.5)], (state.step, state.executed)
+    moved = rounding_in_steps(
+        signal, np.asarray(problem.eta), dynamics, log_start, half_times, *map(np.asarray, counts)
+    )
+    moved = np.where(missing | pivots.lost, 0.0, moved)
+    remedy = ": a pivot is as small as the rounding of floats; swingby.certify resolves it"
+    _warn_of(np.isnan(moved), "rounding decides when, and whether, this run learns", remedy)
+    felt = np.maximum(_FELT, _FELT_SHARE * half_times)
+    _warn_of(moved > felt, "rounding moves the half-time in this run of", remedy)
+    return _collect(task, initial, eta, problem, state, records, outcome, moved)
+
+
+def is_broken(state: RunState) -> bool:
+    """Whether W is not positive semidefinite any more, beyond rounding."""
+    return bool(not_semidefinite(state.X[None])[0])
+
+
+def _course(
+    task: SIMTask,
+    initial: Initial,
+    eta: Fraction,
+    steps: int | None,
+    dynamics: str,
+    record: object,
+    missing: Booleans,
+    rank: int,
+    *,
+    skip: bool,
+) -> tuple[RunProblem, RunState, RunRecord, str]:
+    """A run to its end, with its records and what ended it; from a factor of `rank` columns."""
+    point = task.test_point
+    problem = make_problem(task.signal, float(eta), dynamics, point, missing, rank=rank)
     state = make_state(initial, point)
-    log_start = state.log_diagonal
     rest = steps is None
     last = steps if steps is not None else problem.most_steps(state)
     unknown = rest and _needs_last_step(record)
@@ -212,16 +268,7 @@ def run_from(
     spent = "the requested steps" if steps is not None else "the steps allowed"
     if not finished:
         spent = "the budget" if budget.spent() else "the computed steps allowed"
-    outcome = judge(problem, state, missing, spent, displaceable)
-    half_times, counts = state.passages[LEVELS.index(0.5)], (state.step, state.executed)
-    moved = rounding_in_steps(
-        signal, np.asarray(problem.eta), dynamics, log_start, half_times, *map(np.asarray, counts)
-    )
-    moved = np.where(missing | pivots.lost, 0.0, moved)
-    remedy = ": a pivot is as small as the rounding of floats; swingby.certify resolves it"
-    _warn_of(np.isnan(moved), "rounding decides when, and whether, this run learns", remedy)
-    _warn_of(moved > _FELT, "rounding moves the half-time in this run of", remedy)
-    return _collect(task, initial, eta, problem, state, records, outcome, moved)
+    return problem, state, records, spent
 
 
 def _warn_of(concepts: Booleans, before: str, after: str) -> None:
@@ -302,6 +349,8 @@ def _steps(problem: RunProblem, state: RunState, count: int) -> tuple[Floats, Bl
     if state.exponent.any():
         # What grows at most so fast stays in the float range until factors of two are moved.
         count = min(count, max(16, int(300 / max(1e-300, float(problem.own_growth[0].max())))))
+    if problem.rank:
+        return factored_steps(problem, state.X, state.square, substeps, count), None
     if not problem.null.any():
         return block_of_steps(problem, state.X, state.square, substeps, count, state.ahead)
     quiet = quiet_steps(float(problem.sums.max()) / 2)
@@ -397,10 +446,10 @@ def _record_steps(record: object, last: int) -> list[int]:
         marks = sorted({0, *(numbers.whole(step, "record", 0) for step in record)})
     else:
         try:
-            spacing = numbers.whole(record, "record", 0)
+            spacing = numbers.whole(record, "record", 1)
         except InvalidInput:
             raise InvalidInput("record", record, _RECORD_HELP) from None
-        marks = range(0, last + 1, spacing) if spacing else [0]
-        if spacing and len(marks) > 10_000_000:
+        marks = range(0, last + 1, spacing)
+        if len(marks) > 10_000_000:
             raise InvalidInput("record", record, f"must keep at most 10 million of {last} steps")
     return [step for step in marks if step <= last]

@@ -43,7 +43,8 @@ class RunProblem(NamedTuple):
     goal (d,): the value w_kk tends to; counted (d,): concepts with a > 0; null (d,): concepts whose
     pivot is kept at zero; order (d,): concepts by descending a; own_growth (3, d): the diagonal of
     growth; entries: those of :func:`block_entries`; entry_rows
-    (d, d): the row of every entry in a block.
+    (d, d): the row of every entry in a block; rank: the columns of the factor that steps are made
+    from (:mod:`swingby.simulate.factored`), 0 for steps of W.
     """
 
     signal: Floats
@@ -60,6 +61,7 @@ class RunProblem(NamedTuple):
     make_growth: Callable[[], NDArray[np.longdouble]]
     entries: tuple[Integers, Integers]
     entry_rows: Integers
+    rank: int = 0
 
     @property
     def growth(self) -> NDArray[np.longdouble]:
@@ -234,6 +236,7 @@ def make_problem(
     point: Floats | None = None,
     missing: Booleans | None = None,
     growth: NDArray[np.longdouble] | None = None,
+    rank: int = 0,
 ) -> RunProblem:
     """Arrange the constants of a run; `missing`: concepts that tend to 0 rather than 1."""
     d = len(signal)
@@ -255,12 +258,13 @@ def make_problem(
         goal=np.where(absent, 0.0, 1.0),
         counted=signal > 0,
         # euler does not keep the rank, so there a pivot has no reason to be zero.
-        null=absent & DYNAMICS[dynamics].keeps_psd,
+        null=absent & DYNAMICS[dynamics].keeps_psd & (rank == 0),
         order=np.argsort(-signal, kind="stable").astype(np.int64),
         own_growth=own_growth,
         make_growth=functools.cache(make_growth),
         entries=block_entries(d),
         entry_rows=block_rows(d),
+        rank=rank,
     )
 
 

@@ -98,12 +98,12 @@ class Setting(Hinted):
     def check(self) -> Report:
         """Check the assumptions with W(0), which gives omega and beta itself."""
         edition, dynamics = self.edition, self.dynamics
-        return check(self.task, None, self.eta, 1, edition, W0=self.W0, dynamics=dynamics)
+        return check(self.task, None, self.eta, None, edition, W0=self.W0, dynamics=dynamics)
 
     def check_numbers(self) -> Report:
         """Check the assumptions with omega and beta (and rho), without W(0)."""
         arguments = (self.task, self.omega, self.eta, self.beta, self.edition)
-        return check(*arguments, rho=self.rho or Fraction(1), dynamics=self.dynamics)
+        return check(*arguments, rho=self.rho, dynamics=self.dynamics)
 
     def __repr__(self) -> str:
         arguments = [repr(self.task)]

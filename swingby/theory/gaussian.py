@@ -96,7 +96,7 @@ class GaussianTimes(ReadOnly):
 
     @functools.cached_property
     def out_of_range(self) -> str:
-        """Why nothing is claimed (then quantiles are closed, without the drift), or ``""``."""
+        """Why nothing is claimed (then means and quantiles are nan), or ``""``."""
         if self.log_tau_squared + math.log(self.width) >= math.log(LARGEST_OMEGA):
             return f"omega is at least {LARGEST_OMEGA:g}, so many entries start above 1/2"
         step = DYNAMICS[self.dynamics]
@@ -250,19 +250,21 @@ class GaussianTimes(ReadOnly):
         from scipy.special import gammaincinv
 
         # A late half-time is a small pivot: the q-quantile of t is the (1 - q)-quantile of pi.
-        return self._where_learned(
+        times = self._where_learned(
             lambda nu: -self.log_tau_squared - np.log(2 * gammaincinv(nu / 2, 1 - levels))
         )
+        # A w_kk that starts above 1/2 has its half-time at step 0.
+        return np.maximum(times, 0.0)
 
     @property
     def closed_form(self) -> NDArray[np.float64]:
         """Half-times by the closed form, of median pivots, shape (d,); nan out of range."""
-        times = np.maximum(self._closed_quantile(0.5), 0.0)
-        return np.where(np.isfinite(times), np.nan, times) if self.out_of_range else times
+        return self._closed_quantile(0.5)
 
     def _where_learned(self, waiting: Any) -> NDArray[np.float64]:
         learned = self.freedom > 0
         times = waiting(self.freedom[learned]) / self.growth[learned]
+        times = np.full_like(times, np.nan) if self.out_of_range else times
         result = np.full((*times.shape[:-1], self.task.dim), np.inf)
         result[..., learned] = times
         return result
@@ -325,7 +327,8 @@ class GaussianTimes(ReadOnly):
         frame = self.to_frame()
         frame["a"] = [f"{value:.4g}" for value in frame["a"]]
         frame["never"] = [*map(share_text, self.never, self.never_error)]
-        return str(frame.to_string(index=False, float_format=lambda value: f"{value:.1f}"))
+        text = str(frame.to_string(index=False, float_format=lambda value: f"{value:.1f}"))
+        return f"{text}\nout of range: {self.out_of_range}" if self.out_of_range else text
 
 
 def share_text(value: float, error: float = 0.0) -> str:

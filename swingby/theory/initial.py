@@ -285,7 +285,9 @@ class Initial(ReadOnly):
         missing = self.pivots(signal).missing
         return missing if DYNAMICS[dynamics].keeps_psd else missing & ~self.matrix.any(axis=1)
 
-    def displaceable(self, signal: Floats, dynamics: str) -> Booleans:
+    def displaceable(
+        self, signal: Floats, dynamics: str, missing: Booleans | None = None
+    ) -> Booleans:
         """Missing concepts (d,) that may be learned yet, in place of a concept of smaller signal.
 
         gd and the flow keep the rank of W, but not which pivot is zero. A W(0) of rank r whose r
@@ -293,10 +295,8 @@ class Initial(ReadOnly):
         say concept 3 into concept 2, at a rate of a_2 - a_3. How late that begins depends on terms
         far below the rounding of floats; :func:`swingby.certify` resolves it.
         """
-        missing, displaceable = (
-            self.missing(signal, dynamics),
-            np.zeros(len(signal), dtype=np.bool_),
-        )
+        missing = self.missing(signal, dynamics) if missing is None else missing
+        displaceable = np.zeros(len(signal), dtype=np.bool_)
         if not missing.any() or not DYNAMICS[dynamics].keeps_psd:
             return displaceable
         for block in connected_blocks(self.matrix.tolist()):

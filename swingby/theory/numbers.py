@@ -39,7 +39,7 @@ _LARGEST_FLOAT = Fraction(float(np.finfo(np.float64).max))
 
 _NUMBER = re.compile(
     r"[+-]?(?:(?P<over>\d{1,400}/\d{1,400})|(?:\d{1,400}\.?\d{0,400}|\.\d{1,400})"
-    r"(?:[eE](?P<exponent>[+-]?\d{1,9}))?)",
+    r"(?:[eE](?P<exponent>[+-]?\d{1,400}))?)",
     re.ASCII,
 )
 

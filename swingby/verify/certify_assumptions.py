@@ -18,7 +18,7 @@ from swingby.theory.initial import Initial, Scaled
 from swingby.theory.task import SIMTask, as_task
 from swingby.theory.verdict import Verdict
 from swingby.verify.check import require_edition
-from swingby.verify.checking.box import Box, read_box
+from swingby.verify.checking.box import Box, read_box, read_rho
 from swingby.verify.checking.certified import CertifiedAssumption, CertifiedAssumptions
 from swingby.verify.checking.enclosure import enclose
 from swingby.verify.checking.evaluation import MARGIN_BITS, JudgedAssumption, judge_point
@@ -33,13 +33,13 @@ def certify_assumptions(
     task: SIMTask | Sequence[Any],
     omega: Any = None,
     eta: Any = None,
-    beta: Any = 1,
+    beta: Any = None,
     *,
     W0: ArrayLike | Scaled | Initial | None = None,
     edition: str = "printed",
     bits: int | None = None,
     signal: Sequence[Any] | None = None,
-    rho: Any = "0.1",
+    rho: Any = None,
 ) -> CertifiedAssumptions:
     r"""Prove which assumptions hold, and enclose every margin.
 
@@ -61,7 +61,7 @@ def certify_assumptions(
     signal : sequence of d numbers or intervals, optional
         In place of the task's own signal, if mu and sigma are known only to an interval.
     rho : number or text
-        Repaired edition without W(0): the pivots of W(0) are at least ``rho omega``.
+        Repaired edition without W(0): the pivots of W(0) are at least ``rho omega``; default 0.1.
 
     Returns
     -------
@@ -96,8 +96,9 @@ def certify_assumptions(
     if bits is not None:
         bits = numbers.whole(bits, "bits", 2, most=_LARGEST_BITS)
     box, initial = read_box(task, omega, eta, beta, edition, W0, signal=signal)
+    share = read_rho(rho, edition, W0, initial)
     if edition == "repaired":
-        box, judged, *_ = judge_repaired(box, initial, numbers.positive(rho, "rho"), bits)
+        box, judged, *_ = judge_repaired(box, initial, share, bits)
         used = bits or MARGIN_BITS
     elif box.is_point:
         _, judged, used = judge_point(edition, box.corner(0), bits)

@@ -15,12 +15,11 @@ import mpmath
 from numpy.typing import ArrayLike
 
 from swingby.errors import InvalidInput, named
-from swingby.theory import numbers
 from swingby.theory.growth import require_dynamics
 from swingby.theory.initial import Initial, Scaled
 from swingby.theory.task import SIMTask, as_task
 from swingby.verbs import answered
-from swingby.verify.checking.box import read_box
+from swingby.verify.checking.box import read_box, read_rho
 from swingby.verify.checking.evaluation import report_existential
 from swingby.verify.checking.repaired_descent import report_descent
 from swingby.verify.checking.repaired_edition import report_repaired
@@ -35,11 +34,11 @@ def check(
     task: SIMTask | Sequence[Any],
     omega: Any = None,
     eta: Any = None,
-    beta: Any = 1.0,
+    beta: Any = None,
     edition: str = "printed",
     *,
     W0: ArrayLike | Scaled | Initial | None = None,
-    rho: Any = "0.1",
+    rho: Any = None,
     dynamics: str = "gd",
     U0: ArrayLike | Scaled | None = None,
 ) -> Report:
@@ -54,18 +53,18 @@ def check(
     eta : number or text
         Step size of (D.2).
     beta : number or text
-        At least 1. The paper requires beta > 1; 1 stands for the limit from above.
+        At least 1, the default. The paper requires beta > 1; 1 stands for the limit from above.
     edition : {"printed", "corrected", "repaired"}
     W0 : array of shape (d, d) or Scaled, in place of omega and beta
         ``omega = min |w_ij(0)|`` and ``beta omega = max |w_ij(0)|`` (for the repaired edition
         ``beta omega = max w_ii(0)``, and rho from the pivots).
     rho : number or text
-        Repaired edition without W(0): the pivots of W(0) are at least ``rho omega``.
+        Repaired edition without W(0): the pivots of W(0) are at least ``rho omega``; default 0.1.
     dynamics : {"gd", "euler", "flow"}
         Dynamics of :attr:`Report.schedule`; the printed assumptions are about euler (D.2). In the
         repaired edition it selects the theorems. Under gd, two-gd and R-gd decide, and
         ``report.theorems`` says which of G-gd, two-gd, R-gd and S-gd applies; otherwise the
-        theorems are those of the flow.
+        theorems are those of the flow. About euler there is none, so it is refused there.
     U0 : array of shape (d, m) or Scaled, in place of W0
         Factor of W(0) = U(0) U(0)^T; entries and pivots of W(0) are computed without rounding.
 
@@ -76,7 +75,8 @@ def check(
     Raises
     ------
     InvalidInput
-        If a number is missing, not finite, or out of range.
+        If a number is missing, not finite, or out of range; if one would be ignored, as beta and
+        rho beside W(0), or rho in another edition; for euler in the repaired edition.
 
     References
     ----------
@@ -93,8 +93,11 @@ def check(
     require_dynamics(dynamics)
     task = as_task(task)
     box, initial = read_box(task, omega, eta, beta, edition, W0, U0, point=True)
+    share = read_rho(rho, edition, W0, initial)
     if edition == "repaired":
-        share = numbers.positive(rho, "rho")
+        if dynamics == "euler":
+            requirement = "must be gd or flow in the repaired edition: nothing is proved for euler"
+            raise InvalidInput("dynamics", dynamics, requirement, "D.3'")
         if dynamics == "gd":
             return report_descent(task, box, initial, share)
         return report_repaired(task, box, initial, share, dynamics)
@@ -116,8 +119,7 @@ def editions_lines() -> list[str]:
     lines = []
     for signal in SIGNALS:
         limits = {
-            name: check(signal, "1e-5000", "1e-9", 2, name, rho="0.1").largest_omega
-            for name in EDITIONS
+            name: check(signal, "1e-5000", "1e-9", 2, name).largest_omega for name in EDITIONS
         }
         admitted = ", ".join(f"{name} {_power_text(limit)}" for name, limit in limits.items())
         head = "Largest omega at beta = 2 (repaired: pivots at least 1/10 omega)"

@@ -12,6 +12,7 @@ from swingby.report.number_text import LARGEST_EXPONENT
 from swingby.report.result_formats import ReadOnly
 from swingby.simulate.arguments import BatchArguments, read_array, refuse_first
 from swingby.theory import numbers
+from swingby.theory.growth import DYNAMICS
 from swingby.theory.numbers import Floats
 
 #: Signals and step sizes lie between these, so that they are floats of full precision.
@@ -41,6 +42,7 @@ def read_instances(
     eta: object,
     omega: Any,
     log_scale: object,
+    dynamics: str,
     **more: Floats,
 ) -> tuple[dict[str, Floats], tuple[int, ...]]:
     """Checked arrays by name, with all instances along the first axis; and their leading axes."""
@@ -66,4 +68,6 @@ def read_instances(
         nowhere = ("zeros only", "must have a positive entry", "Sec. 4")
         refuse_first(signals.max(axis=-1) == 0, "signal", signals.shape[:-1], *nowhere)
         arguments.check_matrices(scales, "omega" if log_scale is None else "log_scale")
+        if DYNAMICS[dynamics].keeps_psd:
+            arguments.check_psd(dynamics)
     return arguments.piece(0, arguments.total), arguments.shape

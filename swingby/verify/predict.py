@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import math
+import warnings
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
@@ -16,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from swingby.errors import MISSING, InvalidInput, named
+from swingby.errors import MISSING, InvalidInput, SwingbyWarning, named
 from swingby.theory import budget, numbers
 from swingby.theory.gaussian import (
     FULL,
@@ -29,7 +30,7 @@ from swingby.theory.growth import DYNAMICS, require_accuracy, require_dynamics
 from swingby.theory.initial import Initial, Scaled, initial_state
 from swingby.theory.task import SIMTask, as_task
 from swingby.theory.verdict import Verdict
-from swingby.verify.checking.box import FeasibilityProblem
+from swingby.verify.checking.box import FeasibilityProblem, refuse_beside_start
 from swingby.verify.checking.feasibility import largest_eta, omega_verdict, witness
 from swingby.verify.predicted_events import Windows
 from swingby.verify.schedule import Schedule
@@ -91,7 +92,7 @@ def predict(
     *,
     dynamics: str = "gd",
     omega: Any = None,
-    beta: Any = 1.0,
+    beta: Any = None,
     width: int | None = None,
     edition: str = "printed",
     accuracy: str = "full",
@@ -111,14 +112,15 @@ def predict(
     dynamics : {"gd", "euler", "flow"}
     omega : number or text, optional
         Without W0: U(0) is Gaussian with `width` columns and :math:`\mathbb E\,w_{ii}(0) = \omega`.
-        Half-times are medians, `spread` has their 5 % and 95 % quantiles, and `never` the share of
-        starts that never learn a concept; the quantiles count these as inf. Under gd and flow they
-        have a closed form. Under euler, and if stages overlap, they come from drawn starts, which
-        are always the same (:mod:`swingby.theory.gaussian`); ``schedule.gaussian.basis`` tells.
+        Half-times are medians of real crossings; a run reaches 1/2 at the next whole step.
+        `spread` has their 5 % and 95 % quantiles, and `never` the share of starts that never learn
+        a concept; the quantiles count these as inf. Under gd and flow they have a closed form.
+        Under euler, and if stages overlap, they come from drawn starts, which are always the same
+        (:mod:`swingby.theory.gaussian`); ``schedule.gaussian.basis`` tells.
     beta : number or text
-        With omega: :math:`|w_{ij}(0)| \le \beta\omega`, for the lemma windows only.
+        With omega: :math:`|w_{ij}(0)| \le \beta\omega`, for the lemma windows only; default 1.
     width : int, optional
-        Number d' of columns of U(0). Default d.
+        With omega: number d' of columns of U(0). Default d.
     edition : {"printed", "corrected"}
         Edition of the lemma windows; see :mod:`swingby.theory.lemmas`.
     accuracy : {"full", "leading"}
@@ -141,7 +143,8 @@ def predict(
     Raises
     ------
     InvalidInput
-        If not exactly one of W0, U0 and omega is given, or a number is out of range.
+        If not exactly one of W0, U0 and omega is given, a number is out of range, or beta or width
+        is given beside W0 or U0.
 
     References
     ----------
@@ -180,6 +183,7 @@ def predict(
         text = " and ".join(present) or MISSING
         raise InvalidInput("one of W0, U0 and omega", text, "must be given", Initial.FACTORED)
     if omega is None:
+        refuse_beside_start(W0, beta=beta, width=width)
         initial = initial_state(W0, U0, task.dim)
         initial.require_psd(dynamics)
         if proved:
@@ -189,7 +193,7 @@ def predict(
         requirement = "must be given with W0 or U0: the theorems are about one start"
         raise InvalidInput("proved", proved, requirement)
     smallest = numbers.positive(omega, "omega", "Assumption D.4")
-    spread = numbers.positive(beta, "beta", "Assumption D.1")
+    spread = numbers.positive(1 if beta is None else beta, "beta", "Assumption D.1")
     if spread < 1:
         raise InvalidInput("beta", beta, "must be at least 1", "Assumption D.1")
     columns = task.dim if width is None else numbers.whole(width, "width", 1, "Sec. 4.2")
@@ -234,11 +238,17 @@ def predict_gaussian(
     GaussianTimes
         ``mean`` and ``sd`` over the starts that learn the concept, and ``quantile(level)`` over all
         starts, in steps; ``never``, the share of starts that never learn it. Each of shape (d,).
+        nan out of range, where ``out_of_range`` says why.
 
     Raises
     ------
     InvalidInput
         If a number is out of range, or if the width traps a concept.
+
+    Warns
+    -----
+    SwingbyWarning
+        If the law is out of its range.
 
     References
     ----------
@@ -255,7 +265,10 @@ def predict_gaussian(
     tau = numbers.positive(scale, "scale", "App. E.2")
     columns = numbers.whole(width, "width", 1, "App. E.2")
     step = numbers.step_size(eta, task.exact_signal, "Assumption D.2")
-    return gaussian_times(task, tau**2, columns, step, dynamics)
+    times = gaussian_times(task, tau**2, columns, step, dynamics)
+    if times.out_of_range:
+        warnings.warn(f"out of range: {times.out_of_range}", SwingbyWarning, stacklevel=3)
+    return times
 
 
 def predict_from(
@@ -286,7 +299,7 @@ def predict_from(
         dynamics=dynamics,
         half_times=stages.half_times,
         error=stages.error,
-        trapped=stages.trapped,
+        trapped=stages.trapped & ~stages.undecided,
         warnings=(*task.warnings, *stages.warnings),
         stages=stages,
         gaussian=None,
@@ -309,22 +322,21 @@ def _from_scale(
 ) -> Schedule:
     overlap = accuracy == "full"
     times = gaussian_times(task, omega / width, width, step, dynamics, overlap=overlap)
-    low, median, high = np.maximum(times.quantile(QUANTILES), 0.0)
-    warnings = list(task.warnings)
+    low, median, high = times.quantile(QUANTILES)
+    reasons = list(task.warnings)
     if times.out_of_range:
-        warnings.append(f"out of range: {times.out_of_range}")
-        low, median, high = (np.where(np.isinf(x), x, np.nan) for x in (low, median, high))
+        reasons.append(f"out of range: {times.out_of_range}")
     elif times.basis != FULL and not times.apart:
-        warnings.append(
+        reasons.append(
             "rough: omega is not small, signals are nearly tied or eta is large, and the overlap "
             f"of stages is left out{f' for so many concepts (d = {task.dim})' if overlap else ''}"
         )
-    warnings += _never_warnings(times)
+    reasons += _never_warnings(times)
     with np.errstate(invalid="ignore"):  # what is never learned has no range: inf - inf
         error = (high - low) / 2
     for i, j in zip(task.order, task.order[1:], strict=False):
         if task.exact_signal[i] == task.exact_signal[j] > 0:
-            warnings.append(
+            reasons.append(
                 f"concepts {i + 1} and {j + 1} have equal signals: their order is undecided"
             )
     return Schedule(
@@ -334,7 +346,7 @@ def _from_scale(
         half_times=median,
         error=error,
         trapped=np.zeros(task.dim, dtype=bool),
-        warnings=tuple(warnings),
+        warnings=tuple(reasons),
         stages=None,
         gaussian=times,
         spread=np.stack([low, high]),

@@ -107,7 +107,8 @@ def predict_batch(
         The task, or the signal a of each instance; at least 0, one entry positive. Leading axes
         broadcast.
     W0 : array_like of shape (..., d, d)
-        Symmetric initial matrices, to be multiplied by `omega` or `log_scale` if given.
+        Symmetric initial matrices, positive semidefinite for gd and flow; to be multiplied by
+        `omega` or `log_scale` if given.
     eta : array_like of shape (...)
         Step sizes in the clock of (D.2); positive.
     dynamics : {"gd", "euler", "flow"}
@@ -128,8 +129,8 @@ def predict_batch(
     Raises
     ------
     InvalidInput
-        For shapes that do not broadcast, and for values that :func:`swingby.predict` refuses. A
-        negative pivot is no error: its concept is trapped.
+        For shapes that do not broadcast, and for values that :func:`swingby.predict` refuses, such
+        as a W0 that is not positive semidefinite under gd and flow.
 
     References
     ----------
@@ -144,7 +145,7 @@ def predict_batch(
     """
     require_dynamics(dynamics)
     require_accuracy(accuracy)
-    flat, shape = read_instances(signal, W0, eta, omega, log_scale)
+    flat, shape = read_instances(signal, W0, eta, omega, log_scale, dynamics)
     verdict = stage_laws(**flat, dynamics=dynamics, full=accuracy == "full", bars=True)
     names = ("crossing", "error", "trapped", "undecided", "share", "blow_up")
     arrays = {name: getattr(verdict, name) for name in names}

@@ -174,7 +174,7 @@ def predict_swing_batch(
     if not (swings >= SMALLEST_SWING).all():
         raise InvalidInput("swing", float(swings.min()), f"must be at least {SMALLEST_SWING}")
     more = {"swing": swings, **read_test_point(test_point, signal, "Sec. 2.1")}
-    flat, shape = read_instances(signal, W0, eta, omega, log_scale, **more)
+    flat, shape = read_instances(signal, W0, eta, omega, log_scale, dynamics, **more)
     # The length of a test point changes no ratio of losses, so sqrt(s) is left out.
     point = flat.setdefault("test_point", np.sqrt(flat["signal"]))
     if "test_point" in more and not point.any(axis=1).all():

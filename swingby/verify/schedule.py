@@ -72,7 +72,7 @@ class Schedule(Timed, Pictured, ReadOnly):
     error : ndarray of shape (d,)
         Error bar in steps; inf if the law is out of its range.
     trapped : ndarray of bool, shape (d,)
-        Concepts that are never learned; `warnings` names those that are undecided.
+        Concepts that are never learned, for certain; `warnings` names those that are undecided.
     warnings : tuple of str
         Why the law is out of its range or undecided, concept by concept.
     stages : Stages or None

@@ -11,7 +11,7 @@ import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
 
-from swingby.errors import InvalidInput
+from swingby.errors import InvalidInput, SwingbyWarning
 from swingby.theory import gaussian
 from swingby.theory.gaussian import gaussian_times
 from swingby.theory.growth import growth_rates
@@ -150,3 +150,22 @@ def test_the_frame_has_one_row_per_concept():
     assert np.array_equal(frame["median"], times.quantile(0.5))
     assert frame["q05"].lt(frame["q95"]).all()
     assert "mean" in str(times)
+
+
+@pytest.mark.parametrize("scale", [0.8, 5.0])
+def test_out_of_range_there_are_no_half_times(scale):
+    with pytest.warns(SwingbyWarning, match="out of range: omega is at least 0.5"):
+        times = predict_gaussian([4, 1], scale=scale, width=3, eta=0.01)
+    assert np.isnan(times.mean).all()
+    assert np.isnan(times.sd).all()
+    assert np.isnan(times.quantile([0.05, 0.5])).all()
+    assert "out of range" in str(times)
+
+
+def test_no_half_time_is_negative_in_range():
+    times = predict_gaussian([4, 1], scale=0.4, width=3, eta=0.01)
+    assert not times.out_of_range
+    assert (times.quantile([0.05, 0.5, 0.95]) >= 0).all()
+    assert (times.mean >= 0).all()
+    alone = predict_gaussian([1], scale=0.7, width=1, eta=0.01)
+    assert (alone.quantile([0.05, 0.95]) >= 0).all()

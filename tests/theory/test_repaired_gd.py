@@ -406,6 +406,28 @@ def test_a_check_says_which_theorem_applies():
         assert (again.verdict == "holds") == holds
 
 
+def test_a_margin_of_s_gd_is_positive_where_it_applies():
+    for x in (0.118636724, 0.12, 0.2, 0.2499, 0.26):
+        W0 = [[2 * x, x], [x, 2 * x]]
+        row = swingby.check([16, 1], W0=W0, eta="1/160", edition="repaired").theorems[-1]
+        assert (row.verdict == "holds") == (row.margin > 0) == (x < 0.25)
+
+
+def test_a_first_passage_from_above_the_level_takes_no_steps():
+    high, zero = balls.ball(40), balls.ball(0)
+    assert scalar_map.first_passage(Fraction(1, 20), (high, high), (zero, zero)) == (0, 0)
+
+
+def test_the_margin_of_s_gd_counts_no_steps(monkeypatch):
+    """Beyond the two half-times of this W(0) it asks for conditions alone."""
+    calls, count = [], scalar_map._passage
+    monkeypatch.setattr(scalar_map, "_passage", lambda *of: calls.append(1) or count(*of))
+    W0 = swingby.Scaled(np.eye(3) + 0.3, "1e-12")
+    row = swingby.check([100, 10, 1], W0=W0, eta=1e-4, edition="repaired").theorems[-1]
+    assert row.margin > 6
+    assert len(calls) <= 12
+
+
 def test_ties_leave_theorem_g():
     report = swingby.check([4, 4, 1], "1e-6", 0.01, 2, "repaired")
     assert report.failing == ("D.1'", "D.4'")

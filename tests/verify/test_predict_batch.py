@@ -124,6 +124,10 @@ SPECIAL = {name: given for name, *given in special()}
 @pytest.mark.parametrize("name", sample(SPECIAL))
 def test_special_instances_agree_with_the_law_of_each_alone(name, dynamics):
     instances = [array[: MOST[dynamics]] for array in SPECIAL[name]]
+    if name == "indefinite" and dynamics != "euler":
+        with pytest.raises(InvalidInput, match="must be positive semidefinite"):
+            predict_batch(*instances, dynamics)
+        return
     agree(predict_batch(*instances, dynamics), instances, dynamics)
 
 

@@ -18,7 +18,7 @@ from swingby.errors import InvalidInput
 from swingby.lab.networks.setting import Booleans, Floats, Integers
 from swingby.lab.networks.training_clock import why_no_law
 from swingby.lab.networks.training_run import TrainingRun
-from swingby.verify.predict_batch import predict_batch
+from swingby.theory.law.stages import stage_laws
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -203,8 +203,9 @@ def _continued(W: Floats, signal: Floats, eta: float, which: int) -> tuple[Float
         return nothing, "undecided: an eigenvalue of W is already near 1"
     if not 0 < eta * float(signal.max()) < 0.5:
         return nothing, "undecided: steps are too large for the law"
-    law = predict_batch(signal, symmetric, eta, "gd")
-    crossing = np.where(law.undecided | law.trapped, np.nan, law.crossing)
+    # Not by predict_batch: noise may have made W indefinite, which only its own concept minds.
+    law = stage_laws(signal[None], symmetric[None], np.array([eta]), np.zeros(1), "gd")
+    crossing = np.where(law.undecided | law.trapped, np.nan, law.crossing)[0]
     open_ = np.isnan(crossing)
     open_[which] = False
     if open_.any():

@@ -23,7 +23,7 @@ import sympy
 
 from swingby.errors import InvalidInput
 from swingby.report.number_text import scientific
-from swingby.theory import balls
+from swingby.theory import balls, numbers
 from swingby.theory.assumptions import a_k, beta, omega
 from swingby.theory.balls import precision
 from swingby.theory.repaired import theorem_r, theorem_two
@@ -32,6 +32,7 @@ from swingby.theory.repaired.repaired_setting import (
     LEVEL,
     RepairedSetting,
     bracketed,
+    exact_promises,
     rational_below,
 )
 from swingby.theory.repaired.theorem_r import Certified
@@ -113,7 +114,7 @@ def largest_omega(
     At the largest omega of all the promise is nearly empty: for a = (4, 1), beta = 2, rho = 0.1 it
     is :math:`|w_{12}| \le 0.48`, 15 units of :math:`1/(2a_1)` late.
 
-    `signal`: in any order, per unit of eta times steps.
+    `signal`: in any order, per unit of eta times steps. Numbers are exact: a float or text, too.
     `beta`, `rho`: 0 < rho <= beta: w_ii(0) <= beta omega and pi_i(0) >= rho omega.
     `peak`: promised are :math:`|w_{ij}(t)| \le` peak for all t and i != j.
     `extra`: promised is that each w_ii stays above 0.8 from :math:`[\operatorname{logit} 0.8 -
@@ -129,9 +130,9 @@ def largest_omega(
     >>> mpmath.nstr(largest_omega(*four_one, extra=Fraction(1, 2)), 2)
     '0.01'
     """
-    for name, promise in (("peak", peak), ("extra", extra)):
-        if promise is not None and promise <= 0:
-            raise InvalidInput(name, promise, "must be positive", "D.4'")
+    peak, extra = exact_promises(peak, extra)
+    signal = tuple(numbers.exact(a, "signal", "D.1'") for a in signal)
+    beta, rho = numbers.positive(beta, "beta", "D.3'"), numbers.positive(rho, "rho", "D.3'")
     if not _admissible(signal, beta, rho):
         return None
     if len(signal) == 1:

@@ -25,12 +25,14 @@ from swingby.errors import InvalidInput
 from swingby.report.number_text import scientific
 from swingby.theory import balls
 from swingby.theory.balls import precision
+from swingby.theory.numbers import exact
 from swingby.theory.repaired import edition, theorem_r_gd, theorem_two_gd
 from swingby.theory.repaired.repaired_setting import (
     CLOSE,
     LEVEL,
     RepairedSetting,
     bracketed,
+    exact_promises,
     rational_below,
 )
 from swingby.theory.repaired.scalar_map import growth
@@ -264,7 +266,8 @@ def largest_omega(
     -------
     mpmath.mpf or None
         Certified and rounded down, to 1e-4 of its logarithm where R-gd or a promise binds; None
-        where no omega above exp(-10000) is covered.
+        where no omega above exp(-10000) is covered, or none has a promise of that size: `extra`
+        cannot be smaller than what the spread of beta/rho takes at the smallest omega.
 
     Raises
     ------
@@ -284,9 +287,9 @@ def largest_omega(
     >>> mpmath.nstr(largest_omega(*numbers, extra=Fraction(1, 2)), 2)
     '0.0092'
     """
-    for name, promised in (("peak", peak), ("extra", extra)):
-        if promised is not None and promised <= 0:
-            raise InvalidInput(name, promised, "must be positive", "D.4'")
+    peak, extra = exact_promises(peak, extra)
+    signal = tuple(exact(a, "signal", "D.1'") for a in signal)
+    eta, beta, rho = exact(eta, "eta"), exact(beta, "beta"), exact(rho, "rho")
     _require_positive(signal, eta=eta, beta=beta, rho=rho)
     numbers = DescentRange(signal, eta, beta, rho)
     largest = numbers.largest
@@ -361,6 +364,8 @@ def largest_eta(
     >>> mpmath.nstr(largest_eta(*numbers), 3)
     '0.0265'
     """
+    signal = tuple(exact(a, "signal", "D.1'") for a in signal)
+    omega, beta, rho = exact(omega, "omega"), exact(beta, "beta"), exact(rho, "rho")
     _require_positive(signal, omega=omega, beta=beta, rho=rho)
     top = theorem_r_gd.LARGEST_STEP / max(signal)
 

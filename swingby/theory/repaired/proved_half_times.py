@@ -21,7 +21,7 @@ from swingby.theory import balls
 from swingby.theory.balls import precision
 from swingby.theory.initial import Initial, connected_blocks, exact_pivots
 from swingby.theory.repaired import theorem_s_gd, theorem_two_gd
-from swingby.theory.repaired.scalar_map import first_passage
+from swingby.theory.repaired.scalar_map import Passage, first_passage
 from swingby.theory.task import SIMTask
 
 Interval = tuple[int, int]
@@ -85,10 +85,12 @@ class ProvedHalfTimes(Hinted):
         )
 
 
-def proved_half_times(task: SIMTask, initial: Initial, step: Fraction) -> ProvedHalfTimes:
+def proved_half_times(
+    task: SIMTask, initial: Initial, step: Fraction, passage: Passage = first_passage
+) -> ProvedHalfTimes:
     """The proved half-times of gradient descent on U from an exact W(0), in the user's order.
 
-    `step`: eta.
+    `step`: eta. `passage` counts steps, which takes nearly all of the time where there are many.
     """
     intervals: list[Interval | None] = [None] * task.dim
     theorems = [""] * task.dim
@@ -99,7 +101,9 @@ def proved_half_times(task: SIMTask, initial: Initial, step: Fraction) -> Proved
         diagonal = [Fraction(w) * initial.scale for w in matrix.diagonal()]
         pivots = [pivot * initial.scale for pivot in exact_pivots(matrix)]
         reason = _out_of_range(y, diagonal, pivots)
-        covered = [(None, reason)] * len(order) if reason else _of_block(y, diagonal, pivots)
+        covered: list[tuple[Interval | None, str]] = [(None, reason)] * len(order)
+        if not reason:
+            covered = _of_block(y, diagonal, pivots, passage)
         for k, (interval, theorem) in zip(order, covered, strict=True):
             intervals[k], theorems[k] = interval, theorem
     return ProvedHalfTimes(tuple(intervals), tuple(theorems))
@@ -121,19 +125,19 @@ def _out_of_range(y: list[Fraction], diagonal: list[Fraction], pivots: list[Frac
 
 
 def _of_block(
-    y: list[Fraction], diagonal: list[Fraction], pivots: list[Fraction]
+    y: list[Fraction], diagonal: list[Fraction], pivots: list[Fraction], passage: Passage
 ) -> list[tuple[Interval | None, str]]:
     """Intervals with the names of their theorems, or reasons."""
     if len(y) == 1:
         with precision(256):
             w, level = balls.ball(diagonal[0]), flint.arb(0)
             xi = (w / (1 - w)).log()
-        alone = first_passage(y[0], (xi, xi), (level, level))
+        alone = passage(y[0], (xi, xi), (level, level))
         return [(alone, "scalar map" if alone else "it takes too many steps")]
-    answers = {"S-gd": theorem_s_gd.half_times(y, diagonal, pivots)}
+    answers = {"S-gd": theorem_s_gd.half_times(y, diagonal, pivots, passage)}
     if len(y) == 2:
         pair = (y[0], y[1]), (diagonal[0], diagonal[1]), (pivots[0], pivots[1])
-        answers = {"two-gd": theorem_two_gd.half_times(*pair), **answers}
+        answers = {"two-gd": theorem_two_gd.half_times(*pair, passage), **answers}
     rows: list[tuple[Interval | None, str]] = []
     for i in range(len(y)):
         named: dict[str, Interval] = {

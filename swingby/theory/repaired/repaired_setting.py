@@ -10,7 +10,7 @@ from typing import TypeVar
 import flint
 
 from swingby.errors import InvalidInput
-from swingby.theory import balls
+from swingby.theory import balls, numbers
 from swingby.theory.balls import precision
 
 #: How closely logarithms of omega_0 and of the largest eta are bracketed, and the least tried.
@@ -66,6 +66,17 @@ def found_in_balls(
         signal_text = tuple(map(str, setting.signal))
         raise InvalidInput("signal", signal_text, "must be distinct enough for 2048 bits", "D.1'")
     return certificate
+
+
+def exact_promises(
+    peak: Fraction | None, extra: Fraction | None
+) -> tuple[Fraction | None, Fraction | None]:
+    """The sizes of a promise, exact and positive where they are given."""
+    exact = (
+        None if size is None else numbers.positive(size, name, "D.4'")
+        for name, size in (("peak", peak), ("extra", extra))
+    )
+    return next(exact), next(exact)
 
 
 def rational_below(log_omega: Fraction) -> Fraction:

@@ -15,6 +15,7 @@ lies between those of F from its start plus D and minus D.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 
 import flint
@@ -34,6 +35,19 @@ _CLOSE = 1e-6
 def growth(y: flint.arb) -> flint.arb:
     """What a small w gains per step, in logits: lambda = 2 log(1 + y)."""
     return 2 * y.log1p()
+
+
+#: What counts first passages of F: :func:`first_passage`, or :func:`unless_uncovered`.
+Passage = Callable[
+    [Fraction, tuple[flint.arb, flint.arb], tuple[flint.arb, flint.arb]], "tuple[int, int] | None"
+]
+
+
+def unless_uncovered(
+    _: Fraction, start: tuple[flint.arb, flint.arb], level: tuple[flint.arb, flint.arb]
+) -> tuple[int, int] | None:
+    """In place of a first passage, for whether a theorem applies, without its count of steps."""
+    return (0, 0) if all(logit.is_finite() for logit in (*start, *level)) else None
 
 
 def first_passage(
@@ -74,7 +88,8 @@ def _passage(
     budget.expect("the proof of a half-time", _SECONDS_A_STEP * float(remaining))
     w = 1 / (1 + (-xi).exp())
     earliest = None
-    for _ in range(int(float(remaining)) + 3):
+    # None remain from a start above the level.
+    for _ in range(max(0, int(float(remaining))) + 3):
         if earliest is None and not w < low:
             earliest = steps
         if w >= high:

@@ -41,7 +41,7 @@ import numpy as np
 from swingby.theory import balls
 from swingby.theory.balls import precision
 from swingby.theory.repaired import theorem_r_gd
-from swingby.theory.repaired.scalar_map import first_passage
+from swingby.theory.repaired.scalar_map import Passage, first_passage
 from swingby.theory.repaired.theorem_r_gd import (
     DescentSides,
     DescentWitness,
@@ -55,7 +55,10 @@ Interval = tuple[int, int]
 
 
 def half_times(
-    y: Sequence[Fraction], diagonal: Sequence[Fraction], pivots: Sequence[Fraction]
+    y: Sequence[Fraction],
+    diagonal: Sequence[Fraction],
+    pivots: Sequence[Fraction],
+    passage: Passage = first_passage,
 ) -> list[Interval | None] | str:
     """Whole steps between which each half-time lies, or the reason why none is covered.
 
@@ -84,7 +87,7 @@ def half_times(
             level = balls.ball(_HALF) - gap
             ends = (xi - shift).lower(), (xi + shift).upper()
             levels = (level / (1 - level)).log(), flint.arb(0)
-        intervals.append(first_passage(rate, ends, levels))
+        intervals.append(passage(rate, ends, levels))
     return intervals
 
 

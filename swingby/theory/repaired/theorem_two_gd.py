@@ -49,7 +49,7 @@ import flint
 from swingby.theory import balls
 from swingby.theory.balls import precision
 from swingby.theory.repaired.repaired_setting import LEVEL, RepairedSetting, found_in_balls
-from swingby.theory.repaired.scalar_map import first_passage, growth
+from swingby.theory.repaired.scalar_map import Passage, first_passage, growth
 
 #: omega_0 asks for at most this E(4/5): the extra time e is unbounded as E approaches 1.
 LARGEST_E = Fraction(9, 10)
@@ -135,6 +135,7 @@ def half_times(
     y: tuple[Fraction, Fraction],
     diagonal: tuple[Fraction, Fraction],
     pivots: tuple[Fraction, Fraction],
+    passage: Passage = first_passage,
 ) -> list[tuple[int, int] | None] | str:
     """Whole steps between which both half-times lie, or the reason why neither is covered.
 
@@ -165,7 +166,7 @@ def half_times(
                 starts[1] = (odds[1], odds[1] + second[0].upper())
                 levels[1] = ((level / (1 - level)).log(), zero)
     return [
-        first_passage(rate, start, level) if good else None
+        passage(rate, start, level) if good else None
         for rate, start, level, good in zip(y, starts, levels, covered, strict=True)
     ]
 

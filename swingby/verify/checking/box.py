@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from swingby.errors import MISSING, InvalidInput
 from swingby.hints import Hinted
+from swingby.theory import numbers
 from swingby.theory.initial import Initial, Scaled, initial_state
 from swingby.theory.task import SIMTask
 from swingby.verify.checking.intervals import Ends, Interval, interval, interval_text
@@ -170,6 +171,7 @@ def read_box(
         if omega is not None:
             start_name = "W0" if U0 is None else "U0"
             raise InvalidInput("omega", omega, f"must not be given together with {start_name}")
+        refuse_beside_start(W0, beta=beta)
         initial = initial_state(W0, U0, task.dim)
         smallest = (initial.smallest_nonzero,) * 2
         spread = (initial.largest / initial.smallest_nonzero,) * 2
@@ -179,9 +181,26 @@ def read_box(
             requirement = f'must be given, or {starts}: omega="1e-80"'
             raise InvalidInput("omega", MISSING, requirement, "Assumption D.4")
         smallest = interval(omega, "omega", "Assumption D.4", 0, strict=True, point=point)
-        spread = interval(beta, "beta", "Assumption D.1", 1, point=point)
+        spread = interval(1 if beta is None else beta, "beta", "Assumption D.1", 1, point=point)
     power, has_zero = 2 if edition == "corrected" else 1, initial is not None and not initial.omega
     return Box(_read_signal(task, signal), smallest, step, spread, power, has_zero), initial
+
+
+def refuse_beside_start(W0: object, **values: Any) -> None:
+    """Refuse by name what describes a W(0) beside a W(0) or U(0) itself."""
+    for name, value in values.items():
+        if value is not None:
+            start = "U0" if W0 is None else "W0"
+            raise InvalidInput(name, value, f"must not be given together with {start}")
+
+
+def read_rho(rho: Any, edition: str, W0: object, initial: Initial | None) -> Fraction:
+    """The least pivot of W(0) over omega, which only the repaired edition without W(0) asks for."""
+    if rho is not None and edition != "repaired":
+        raise InvalidInput("rho", rho, 'must be given with edition="repaired" alone', "D.3'")
+    if initial is not None:
+        refuse_beside_start(W0, rho=rho)
+    return numbers.positive("0.1" if rho is None else rho, "rho")
 
 
 def _read_signal(task: SIMTask, signal: Sequence[Any] | None) -> tuple[Interval, ...]:

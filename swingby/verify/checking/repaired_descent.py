@@ -19,8 +19,9 @@ from swingby.theory.initial import Initial
 from swingby.theory.numbers import log_of
 from swingby.theory.repaired import edition_gd, theorem_g_gd
 from swingby.theory.repaired.edition_gd import STATEMENTS_GD, DescentRange
-from swingby.theory.repaired.proved_half_times import ProvedHalfTimes, proved_half_times
+from swingby.theory.repaired.proved_half_times import proved_half_times
 from swingby.theory.repaired.repaired_setting import bracketed, rational_below
+from swingby.theory.repaired.scalar_map import unless_uncovered
 from swingby.theory.task import SIMTask
 from swingby.theory.verdict import Verdict
 from swingby.verify.checking.box import Box, FeasibilityProblem
@@ -39,6 +40,12 @@ _NOTE = (
     "These theorems are about gradient descent on U, W = U U^T; for those of the flow use "
     "dynamics='flow'. omega_0 is sufficient, not necessary."
 )
+
+
+#: What a theorem says where it does not apply.
+_SILENT = "it says nothing here"
+#: How closely the log of the factor of S-gd is bracketed, and a factor that is next to none.
+_CLOSE, _NO_MARGIN = Fraction(1, 50), Fraction(1, 10**6)
 
 
 def report_descent(task: SIMTask, box: Box, initial: Initial | None, rho: Fraction) -> Report:
@@ -79,7 +86,13 @@ def report_descent(task: SIMTask, box: Box, initial: Initial | None, rho: Fracti
     failing = [result.id for result in results if result.verdict == Verdict.FAILS]
     theorems = tuple(_theorems(task, problem, start, initial, numbers))
     notes = [_NOTE, *map(str, theorems), *_promises(numbers, problem.omega)]
+    largest_eta = _largest_eta(problem, start.rho) if numbers is not None else mpmath.mpf("inf")
+    if numbers is not None and small == Verdict.HOLDS:
+        largest_eta = max(largest_eta, mpmath.mpf(problem.eta.numerator) / problem.eta.denominator)
     margins = {"D.2'": results[1].margin, "D.4'": results[3].margin}
+    if 0 < 3 * largest_eta * max(problem.signal) < 1 - 1e-9:
+        # A larger eta breaks D.4' before D.2'.
+        margins["D.4'"] = -math.inf
     binding = failing[0] if failing else min(margins, key=lambda name: margins[name])
     return Report(
         task,
@@ -92,7 +105,7 @@ def report_descent(task: SIMTask, box: Box, initial: Initial | None, rho: Fracti
         tuple(results),
         ConstantsWitness({}),
         _number(limit),
-        _largest_eta(problem, start.rho) if numbers is not None else mpmath.mpf("inf"),
+        largest_eta,
         binding,
         tuple(notes),
         theorems,
@@ -158,7 +171,9 @@ def _theorems(
             yield TheoremVerdict(name, Verdict.FAILS, -math.inf, "no omega_0", why)
             continue
         verdict = edition_gd.side_of(problem.omega, log_limit)
-        text = "entries stay small, and each w_ii is learned in order"
+        text = _SILENT
+        if verdict == Verdict.HOLDS:
+            text = "entries stay small, and each w_ii is learned in order"
         limit = f"omega <= omega_0 = {edition_gd.limit_text(log_limit)}"
         yield TheoremVerdict(name, verdict, _decades(log_limit, problem.omega), limit, text)
     if initial is not None:
@@ -195,9 +210,8 @@ def _global(
     holds &= min(problem.signal) > 0 and start.smallest > 0
     binding = min(conditions, key=lambda name: conditions[name])
     verdict = Verdict.HOLDS if holds else Verdict.FAILS
-    return TheoremVerdict(
-        "G-gd", verdict, conditions[binding], binding, "W -> I, and the loss never rises"
-    )
+    text = "W -> I, and the loss never rises" if holds else _SILENT
+    return TheoremVerdict("G-gd", verdict, conditions[binding], binding, text)
 
 
 def _log10(number: Fraction) -> float:
@@ -207,17 +221,8 @@ def _log10(number: Fraction) -> float:
 
 def _half_times(task: SIMTask, problem: FeasibilityProblem, initial: Initial) -> TheoremVerdict:
     """Theorem S-gd for this W(0), with two-gd where there are two concepts."""
-
-    def at(log_factor: Fraction) -> ProvedHalfTimes:
-        factor = rational_below(log_factor) if log_factor else Fraction(1)
-        start = replace(initial, scale=initial.scale * factor)
-        return proved_half_times(task, start, problem.eta)
-
-    proved = at(Fraction(0))
-    largest = max(np.diag(initial.stated)) * initial.scale
-    highest = Fraction(-math.log(2)) - Fraction(log_of(largest)) if largest else Fraction(0)
-    limit = bracketed(lambda x: not at(x).missing, highest, Fraction(1, 50))
-    margin = -math.inf if limit is None else float(limit) / math.log(10)
+    proved = proved_half_times(task, initial, problem.eta)
+    margin = _largest_factor(task, problem, initial, applies=not proved.missing) / math.log(10)
     if proved.missing:
         k = proved.missing[0]
         text = f"half-time of {entry_name(k, k)} not covered"
@@ -226,6 +231,30 @@ def _half_times(task: SIMTask, problem: FeasibilityProblem, initial: Initial) ->
     steps = ", ".join(f"{entry} {text} by {theorem}" for entry, text, theorem in rows)
     text = f"half-times in whole steps: {steps}"
     return TheoremVerdict("S-gd", Verdict.HOLDS, margin, "size of W(0)", text)
+
+
+def _largest_factor(
+    task: SIMTask, problem: FeasibilityProblem, initial: Initial, *, applies: bool
+) -> float:
+    """The log of a largest factor of W(0) at which S-gd applies: positive where it does at W(0)."""
+
+    def covered(log_factor: Fraction) -> bool:
+        start = replace(initial, scale=initial.scale * rational_below(log_factor))
+        return not proved_half_times(task, start, problem.eta, unless_uncovered).missing
+
+    low, high = Fraction(0), Fraction(_NO_MARGIN)
+    if not applies:
+        limit = bracketed(covered, -high, _CLOSE)
+        return -math.inf if limit is None else float(limit)
+    largest = max(np.diag(initial.stated)) * initial.scale
+    top = Fraction(-math.log(2)) - Fraction(log_of(largest))
+    if top > high and covered(top):
+        return float(top)
+    high = max(top, high)
+    while high - low > _CLOSE or (not low and high > _NO_MARGIN):
+        middle = (low + high) / 2
+        low, high = (middle, high) if covered(middle) else (low, middle)
+    return float(low or high)
 
 
 def _promises(numbers: DescentRange | None, omega: Fraction) -> list[str]:

@@ -75,7 +75,9 @@ class TheoremVerdict(Hinted):
     def __str__(self) -> str:
         sign = f"{self.margin:+.3f}" if math.isfinite(self.margin) else "none"
         applies = "applies" if self.verdict == Verdict.HOLDS else "does not apply"
-        return f"{self.theorem} {applies} ({self.binding}, margin {sign}): {self.reason}"
+        condition = any(order in self.binding for order in ("<=", " > ", " of full rank"))
+        asks = "" if self.verdict == Verdict.HOLDS or not condition else "it asks for "
+        return f"{self.theorem} {applies} ({asks}{self.binding}, margin {sign}): {self.reason}"
 
 
 class ConstantsWitness(Mapping[str, mpmath.mpf]):
