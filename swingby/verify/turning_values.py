@@ -131,7 +131,12 @@ class Threshold(Drawn):
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON."""
         sides = {
-            side: {**vars(turns), "brackets": [*map(list, turns.brackets)], "values": turns.values}
+            side: {
+                **vars(turns),
+                "brackets": [*map(list, turns.brackets)],
+                "known": [x if math.isfinite(x) else None for x in turns.known],
+                "values": turns.values,
+            }
             for side, turns in self.sides.items()
         }
         return {**vars(self), "between": list(self.between), "sides": sides}

@@ -182,7 +182,9 @@ def test_what_no_omega_or_eta_mends_binds_before_what_fails_by_more():
     apart = check([7, 2.2, 0.7], omega=3e-5, eta=0.004)
     assert apart.binding == min(apart.failing, key=lambda label: apart[label].margin)
     text = " ".join((Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8").split())
-    rule = "**binding** one is one that no omega or eta can repair (D.1, or D.5 for signals that are"
+    rule = (
+        "**binding** one is one that no omega or eta can repair (D.1, or D.5 for signals that are"
+    )
     assert rule in text
 
 
