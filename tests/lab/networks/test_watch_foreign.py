@@ -87,6 +87,19 @@ def test_a_multiple_that_changes_in_minibatches_voids_the_law():
     assert "off" in watch.reason
 
 
+def test_a_larger_multiple_in_minibatches_voids_the_law():
+    """The loop multiplies gradients by 3 from step 300 on: none of it is aside from the loss."""
+
+    def tripled(step, model):
+        for entry in model.parameters() if step >= 300 else ():
+            entry.grad *= 3
+
+    rows = np.random.default_rng(0).integers(0, 60, (600, 30))
+    watch = watched(600, before=tripled, rows=rows.__getitem__, lr=0.005)
+    assert watch.grade == "none"
+    assert "% off those of the loss" in watch.reason
+
+
 def test_weights_that_are_changed_void_the_forecast_and_renew_it():
     def shrunk(step, model):
         if step == 60:
