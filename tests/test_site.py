@@ -102,7 +102,7 @@ def test_escape_closes_an_enlarged_picture(browser, tmp_path):
         page.locator("article img").press(key)
         assert page.locator("dialog").count() == 1
         page.keyboard.press("Escape")
-        assert page.locator("dialog").count() == 0
+        page.locator("dialog").wait_for(state="detached")
     page.locator("article img").click()
     page.keyboard.press("Escape")
-    assert page.locator("dialog").count() == 0
+    page.locator("dialog").wait_for(state="detached")
