@@ -11,21 +11,8 @@ from typing import Any
 
 import sympy
 
-from swingby.proofs.prover.scalar.polynomial_form import polynomial_form
-from swingby.proofs.prover.scalar.positivity_certificate import (
-    PositivityCertificate,
-    find_certificate,
-)
+from swingby.proofs.prover.scalar.polynomial_form import short_certificate
 from swingby.proofs.prover.scalar.relation import Relation, Sequent, expression_text
-from swingby.proofs.prover.scalar.translation import Untranslatable
-
-
-def _follows(hypotheses: tuple[Relation, ...], goal: Relation) -> PositivityCertificate | None:
-    """A short certificate, if there is one."""
-    try:
-        return find_certificate(polynomial_form(Sequent(hypotheses, goal)), effort=0)
-    except (Untranslatable, ValueError):
-        return None
 
 
 def name_factors(sequent: Sequent) -> Sequent:
@@ -39,7 +26,7 @@ def name_factors(sequent: Sequent) -> Sequent:
                 differences[factor] = None
     for factor in differences:
         positive = Relation(sympy.Integer(0), factor, "<", "factor")
-        if _follows(sequent.hypotheses, positive) is None:
+        if short_certificate(Sequent(sequent.hypotheses, positive)) is None:
             continue
         letter = sympy.Symbol(f"({expression_text(factor)})", positive=True)
         changed = sequent.substitute({factor: letter})

@@ -111,6 +111,14 @@ def polynomial_form(
     )
 
 
+def short_certificate(sequent: Sequent) -> PositivityCertificate | None:
+    """A short certificate of a sequent; None without one, or where it has no polynomial form."""
+    try:
+        return find_certificate(polynomial_form(sequent), effort=0)
+    except (Untranslatable, ValueError):
+        return None
+
+
 def _is_low(polynomial: Polynomial) -> bool:
     return all(abs(power) <= _HIGHEST_POWER for term in polynomial for _, power in term)
 

@@ -7,10 +7,8 @@ from typing import Any
 
 import sympy
 
-from swingby.proofs.prover.scalar.polynomial_form import polynomial_form
-from swingby.proofs.prover.scalar.positivity_certificate import find_certificate
+from swingby.proofs.prover.scalar.polynomial_form import short_certificate
 from swingby.proofs.prover.scalar.relation import ZERO, Relation, Sequent, expression_text
-from swingby.proofs.prover.scalar.translation import Untranslatable
 
 _ONE = sympy.Integer(1)
 #: Letters, each with its base and its exponent.
@@ -77,11 +75,8 @@ def _facts(letter: Any, letters: _Letters, sequent: Sequent) -> Iterator[Relatio
     base, term = letters[letter]
 
     def holds(small: Any, large: Any, kind: str = "<=") -> bool:
-        try:
-            problem = polynomial_form(Sequent(sequent.hypotheses, Relation(small, large, kind)))
-        except (Untranslatable, ValueError):
-            return False
-        return find_certificate(problem, effort=0) is not None
+        goal = Relation(small, large, kind)
+        return short_certificate(Sequent(sequent.hypotheses, goal)) is not None
 
     def fact(small: Any, large: Any, kind: str = "<=") -> Relation:
         return Relation(small, large, kind, "whole power")
