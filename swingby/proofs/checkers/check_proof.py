@@ -205,8 +205,8 @@ class Exact:
             if not 0 < count <= MOST_POWER or count.denominator != 1:
                 raise ValueError("an exponent that is no sum of whole numbers")
             for name, power in term:
-                known = name in self.whole and self.signs[name] in ("positive", "nonnegative")
-                if not known or power.denominator != 1 or power < 0:
+                counts = name in self.whole and self.signs[name] in ("positive", "nonnegative")
+                if not counts or power.denominator != 1 or power < 0:
                     raise ValueError(f"{name:.40} is no whole number, or may be negative")
             factor = self._letter_power(top, {term: Fraction(1)}) if term else (top, ())
             for _ in range(int(count)):
